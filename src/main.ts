@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The minimum version of Node, as in `engines` of package.json. */
+/** The minimum Node version. Must match `engines` in package.json. */
 const MIN_NODE = [22, 22] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -9,7 +9,7 @@ if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1])) {
   );
   process.exitCode = 1;
 } else {
-  // An older Node cannot parse this module, so it is imported only after the check.
+  // Older Node versions cannot parse this module, so it is imported only after the check.
   const { start } = await import('./cli/start.ts');
   await start(process);
 }

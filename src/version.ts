@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The files in the one-file executable; undefined otherwise. Electron, which runs the extension for VS Code, may lack `node:sea`. */
-const inside = executable();
+/** The embedded files of the single-file executable; undefined in other installations. */
+const assets = embeddedAssets();
 
-/** True in the one-file executable. */
-export const isExecutable = inside !== undefined;
+/** True if this is the single-file executable. */
+export const isExecutable = assets !== undefined;
 
-const packageFolder = inside === undefined ? folderOfPackage() : '';
+const packageFolder = assets === undefined ? findPackageFolder() : '';
 
 const packageFile = JSON.parse(packageText('package.json')) as {
   readonly version: string;
@@ -15,15 +15,15 @@ const packageFile = JSON.parse(packageText('package.json')) as {
 
 export const VERSION = packageFile.version;
 
-/** The content of a file of the package. */
+/** Returns the content of a file of the package. */
 export function packageText(file: string): string {
-  return inside === undefined ? readFileSync(path.join(packageFolder, file), 'utf8') : inside.getAsset(file, 'utf8');
+  return assets === undefined ? readFileSync(path.join(packageFolder, file), 'utf8') : assets.getAsset(file, 'utf8');
 }
 
-/** The files in a folder of the package and in its subfolders, relative to the folder. */
+/** Returns the paths of the files in a folder of the package and in its subfolders, relative to the folder. */
 export function packageFiles(folder: string): string[] {
-  if (inside !== undefined) {
-    const files = inside.getAssetKeys().filter((file) => file.startsWith(`${folder}/`));
+  if (assets !== undefined) {
+    const files = assets.getAssetKeys().filter((file) => file.startsWith(`${folder}/`));
     return files.map((file) => file.slice(folder.length + 1));
   }
   const root = path.join(packageFolder, folder);
@@ -31,13 +31,14 @@ export function packageFiles(folder: string): string[] {
   return entries.map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'));
 }
 
-function executable(): Pick<typeof import('node:sea'), 'getAsset' | 'getAssetKeys'> | undefined {
+function embeddedAssets(): Pick<typeof import('node:sea'), 'getAsset' | 'getAssetKeys'> | undefined {
+  // Electron, which runs the VS Code extension, may lack `node:sea`.
   const sea = process.getBuiltinModule('node:sea') as typeof import('node:sea') | undefined;
   return sea?.isSea() ? sea : undefined;
 }
 
-/** Sources and built chunks are at different depths. */
-function folderOfPackage(): string {
+/** Searches upward for the package folder, because sources and built chunks are at different depths. */
+function findPackageFolder(): string {
   let folder = import.meta.dirname;
   while (!existsSync(path.join(folder, 'package.json'))) {
     const parent = path.dirname(folder);

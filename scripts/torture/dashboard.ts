@@ -53,7 +53,7 @@ async function deletedBehind(bench: Bench): Promise<void> {
   assert.deepEqual(world.users.get(id)?.agent_ids, [kept]);
   dashboard.edit('users', id, { role: 'billing' });
   lab.write('manifests/all.yaml', documents(...both, ann({ modules: [] })));
-  succeeded(await lab.run(...APPLY), /does not accept the shown role/);
+  succeeded(await lab.run(...APPLY), /does not accept the current role/);
   assert.deepEqual(world.users.get(id)?.modules, ['analytics']);
 }
 

@@ -49,7 +49,7 @@ async function putBack(bench: Bench, hasBackups: boolean): Promise<void> {
   );
   for (const args of [APPLY, ['state', 'rm', 'Agent/a']]) {
     const ended = await writesNothing(lab, () => lab.runWith({}, ...args));
-    refused(ended, hasBackups ? /Missing from it: Webhook\/two \(\w+\)/ : /last state written on this machine/);
+    refused(ended, hasBackups ? /Missing records: Webhook\/two \(\w+\)/ : /last state written on this machine/);
   }
   lab.write('newer.json', newer);
   succeeded(await lab.runWith({}, 'state', 'push', 'newer.json'));

@@ -11,35 +11,35 @@ import type { Terminal, TerminalOptions } from './terminal.ts';
 
 /** The parts of the process that a command line uses. Tests replace them. */
 export interface Host extends Omit<TerminalOptions, 'color' | 'redactor'> {
-  /** The arguments of `voxform`, starting with the name of a command. */
+  /** The command-line arguments after `voxform`. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly interrupts: Interrupts;
-  /** Learns the secrets of the run. If absent, the run creates its own. */
+  /** Collects the secrets of the run, which it redacts from all output. If absent, the run creates its own redactor. */
   readonly redactor?: Redactor;
   now(): Date;
-  /** Called at the named points of state writes, where a test kills the run. */
+  /** Called at named points of state writes. Tests use it to kill the run there. */
   readonly failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
-/** The environment of every command, without the command's own arguments and flags. */
+/** The inputs of every command, except its own arguments and flags. */
 export interface Context extends RunContext {
-  /** All workspaces of `--workspace`. If there are several, `workspace` is absent. */
+  /** All values of `--workspace`. If there are several, `workspace` is undefined. */
   readonly workspaces: readonly string[];
   /** The folder in which the command was started. `-C` is relative to it. */
   readonly startFolder: string;
-  /** The environment for settings on the command line. It is set only if `env` is a restricted environment for the project. */
+  /** The environment for settings on the command line. Set only if `env` is the restricted environment of a project. */
   readonly commandLineEnv?: RunContext['env'];
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
-  /** Receives the progress of reads. If it is set, none is printed to stderr. */
+  /** Called with the progress of reads. If it is set, no progress is printed to stderr. */
   readonly onProgress?: OnReadProgress;
   /** The output format of errors for commands without `--output`. */
   readonly errorFormat?: string;
-  /** Runs another command line in this process. `given` and `host` override parts of its context and of its streams. */
+  /** Runs another command line in this process. `given` overrides parts of its context, and `host` parts of its host. */
   readonly run: (args: readonly string[], given: Partial<Context>, host?: Partial<Host>) => Promise<number>;
   /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
@@ -53,16 +53,16 @@ export type Start = (action: CommandAction, traits?: CommandTraits) => Promise<v
 interface CommandTraits {
   /** The command accepts several workspaces. */
   readonly severalWorkspaces?: true;
-  /** The command performs many runs, and reports their starts and ends itself. */
+  /** The command starts runs that are reported and traced individually, so the command itself is not. */
   readonly ownRuns?: true;
   /** The command needs no project. No project file is searched for, and no `.env` is read. */
   readonly withoutProject?: boolean;
 }
 
-/** An action that returns its exit code. No value means success. */
+/** The action of a command. It returns the exit code; undefined means success. */
 type LoadedAction<Given> = (context: Context, given: Given) => Promise<number> | Promise<void>;
 
-/** Creates the action of a command from a function that is loaded on use. `given` has the flags, and the arguments by name. */
+/** Creates the action of a command, whose code is loaded on first use. `given` contains the flags and arguments by name. */
 type Perform = <Given>(
   load: () => Promise<LoadedAction<Given>>,
   traits?: CommandTraits | ((given: Given) => CommandTraits),
@@ -72,7 +72,7 @@ interface CommandEntry {
   readonly summary: string;
   /** The traits of the command and its subcommands. */
   readonly traits?: CommandTraits;
-  /** Defines arguments, flags and subcommands. Called only if the command is run or its help is printed. */
+  /** Defines arguments, flags and subcommands. Not called if the command line does not contain the name of the command. */
   readonly define: (command: Command, perform: Perform) => unknown;
 }
 
@@ -85,18 +85,18 @@ export function createPerform(start: Start, common: CommandTraits = {}): Perform
   ) =>
     (...parsed: unknown[]) => {
       const given = flagsAndArguments(parsed.at(-1) as Command) as Given;
-      const own = typeof traits === 'function' ? traits(given) : traits;
+      const ownTraits = typeof traits === 'function' ? traits(given) : traits;
       return start(
         async (context) => {
           const action = await load();
           return (await action(context, given)) ?? ExitCode.ok;
         },
-        { ...common, ...own },
+        { ...common, ...ownTraits },
       );
     };
 }
 
-/** Returns all flags and arguments by name, including the flags of parent commands, which may follow a subcommand. */
+/** Returns all flags and arguments by name, including the flags of parent commands, which users may type after a subcommand. */
 function flagsAndArguments(command: Command): object {
   const { registeredArguments, processedArgs } = command;
   const operands = registeredArguments.map((each, index) => [each.name(), processedArgs[index]]);

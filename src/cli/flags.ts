@@ -19,7 +19,7 @@ export interface JsonFlag {
   readonly output: 'text' | 'json';
 }
 
-/** The flag of commands that merge identical results of many resources. */
+/** The flag of commands that group identical results of several resources. */
 export interface FullFlag {
   readonly full?: boolean | undefined;
 }
@@ -112,8 +112,8 @@ export function apiKeyOption(): Option {
   );
 }
 
-export function outputOption(formats: readonly string[], standard = 'text'): Option {
-  return new Option('--output <format>', 'Output format').choices(formats).default(standard);
+export function outputOption(formats: readonly string[], defaultFormat = 'text'): Option {
+  return new Option('--output <format>', 'Output format').choices(formats).default(defaultFormat);
 }
 
 function parseConcurrency(text: string): Concurrency {
@@ -134,10 +134,10 @@ export const parsePositiveInteger = integerParser(1, 1_000_000, 'Expected a whol
 export const parseWholeNumber = integerParser(0, 1_000_000, 'Expected a whole number.');
 export const parsePort = integerParser(0, 65_535, 'Expected a port from 0 to 65535.');
 
-export function durationOption(name: string, description: string, standard: string): Option {
+export function durationOption(name: string, description: string, defaultText: string): Option {
   return new Option(`${name} <duration>`, description)
     .argParser(parseSeconds)
-    .default(parseSeconds(standard), standard);
+    .default(parseSeconds(defaultText), defaultText);
 }
 
 const SECONDS_PER_UNIT = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;
@@ -154,12 +154,12 @@ export function checkedAddress(text: string): string {
   return text;
 }
 
-/** Splits the text at commas, except at those inside the braces of a glob. */
+/** Splits the text at commas, but not inside the braces of a glob. */
 export function splitItems(text: string): string[] {
   return text.split(/,(?![^{]*\})/);
 }
 
-/** Creates the parser of a repeatable flag whose value is a list such as `a,b`. */
+/** Creates a parser for a repeatable flag whose value is a list such as `a,b`. */
 function itemCollector(parse: (item: string) => string) {
   return (text: string, earlier: readonly string[] | undefined): string[] => [
     ...(earlier ?? []),
@@ -280,7 +280,7 @@ export function withWaiver(command: Command): Command {
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
   const { cwd, startFolder, projectFolder = cwd } = context;
-  // The paths are not relative to `-C`, because a repository must not choose its own rules.
+  // Paths are relative to the start folder and not to `-C`, because a repository must not choose its own policies.
   const paths = new Set(policy.map((name) => path.resolve(startFolder, name)));
   const files = [...paths].map((absolute) => {
     // Diagnostics name files relative to the project folder.
@@ -299,9 +299,9 @@ export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefin
   return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
 }
 
-/** The flags of commands that discover records. Kinds that cannot be listed add flags for their ids. */
+/** The flags of commands that discover records. Each kind that the API cannot list adds flags for ids. */
 export interface DiscoveryFlags {
-  /** Earlier calls are not read. */
+  /** The earliest date of calls to read. */
   readonly callsFrom?: Date;
   readonly [flag: string]: unknown;
 }
@@ -315,7 +315,7 @@ export interface DiscoverySummary {
   readonly sources: readonly string[];
 }
 
-/** Adds the flags of discovery to a command, and sets its description if `describe` is given. */
+/** Adds the discovery flags to a command, and sets its description if `describe` is given. */
 export async function withDiscovery(
   command: Command,
   describe?: (discovery: DiscoverySummary) => string,
@@ -350,7 +350,7 @@ function pluralOf({ table }: Kind | Lookup): string {
   return table.name.replaceAll('-', ' ');
 }
 
-/** Joins names as in `numbers, users and calls`. */
+/** Joins names into text such as `numbers, users and calls`. */
 export function joinNames(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }

@@ -38,7 +38,7 @@ interface FleetPage {
 const POLL_INTERVAL_MS = 3000;
 
 /**
- * Creates the page of a fleet. Its tokens and sessions are in the database, so that any process can respond.
+ * Creates the page of a fleet. Its tokens and sessions are in the database, so that any process can handle any request.
  * @throws UserError if the client secret of single sign-on is not set.
  */
 export function fleetPage(

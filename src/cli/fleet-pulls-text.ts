@@ -12,8 +12,8 @@ const columns = ['REQUEST', 'STATUS', 'HEAD', 'WORKSPACES'];
 const MIN_TITLE_WIDTH = 20;
 
 /**
- * Returns the number of seconds since the last heartbeat of a process or the last fetch of a source. It is undefined while a process runs,
- * and infinite if none ever ran.
+ * Returns the number of seconds since the last heartbeat of a process or the last fetch of a source. Returns undefined while a process is
+ * running, and Infinity if no process ever ran.
  */
 export function secondsSinceServed({
   processes,
@@ -24,7 +24,7 @@ export function secondsSinceServed({
   return Math.min(Number.POSITIVE_INFINITY, ...ages);
 }
 
-/** Returns messages that say why the list may be out of date. */
+/** Returns messages with the reasons why the list may be out of date. */
 export function pullRemarks(
   problems: readonly PullsProblem[],
   status: Pick<FleetStatus, 'at' | 'processes' | 'sources'>,

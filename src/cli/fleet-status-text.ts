@@ -12,7 +12,7 @@ import { isObject } from '../values/json.ts';
 
 const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
-/** Further rows are only counted. */
+/** The maximum number of rows. Further rows are only counted. */
 const MAX_ROWS = 50;
 
 interface FleetOverview extends FleetStatus {
@@ -50,13 +50,13 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
     ]);
   const more = needingAttention.length - rows.length;
   const broken = sources.flatMap((source) => source.broken);
-  const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
+  const brokenProjects = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
   const orphanCount = orphans === 0 ? '' : `; ${plural(orphans, 'orphan')}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${formatSpan(lateness)} late`;
-  const longest = oldestCheckAge === null ? '' : `; oldest check ${formatSpan(oldestCheckAge)} ago`;
-  const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
+  const oldestCheck = oldestCheckAge === null ? '' : `; oldest check ${formatSpan(oldestCheckAge)} ago`;
+  const checked = `${oldestCheck}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
   return [
-    `${frozen}${plural(total, 'workspace')}${statusCounts.length === 0 ? '' : `: ${statusCounts.join(', ')}`}${unusable}${orphanCount}${checked}${late}`,
+    `${frozen}${plural(total, 'workspace')}${statusCounts.length === 0 ? '' : `: ${statusCounts.join(', ')}`}${brokenProjects}${orphanCount}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
     ...(rows.some((_, index) => needingAttention[index]?.plan?.state === 'waiting')
       ? ['', 'To show a plan: voxform fleet show WORKSPACE']
@@ -128,7 +128,7 @@ function wrapped(lead: string, text: string, { width }: Style): string {
   return lead + lines.join(`\n${' '.repeat(lead.length)}`);
 }
 
-/** Returns the newest commit, and also the applied one if the newest is invalid. */
+/** Returns the newest commit, and also the last valid commit if the newest is invalid. */
 function commitText({ status, commit, last }: ShownWorkspace): string | null {
   const lastValid = status === 'invalid' && isObject(last) ? last.commit : commit;
   return typeof lastValid !== 'string' || lastValid === commit || commit === null

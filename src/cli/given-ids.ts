@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './flags.ts';
 
 /**
- * Returns the ids that the flags give, directly or in files.
+ * Returns the ids that the flags contain, directly or in files.
  * @throws UserError if a file cannot be read.
  */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {

@@ -1,10 +1,10 @@
 import type { Argument, Command, Help, HelpConfiguration, Option } from 'commander';
 
-/** The layout of the parser's help, with examples. The help of a command only names the global flags, at its end. */
+/** The layout of help. It adds examples, and ends the help of a command with only the names of the global flags. */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
   minWidthToWrap: 24,
-  // The arguments are in the help of the subcommand. Here they would leave no room for its description.
+  // The help of the subcommand lists its arguments. Listing them here would leave no room for its description.
   subcommandTerm: (command) => command.name(),
   subcommandDescription: summaryOf,
   optionDescription: descriptionWithFacts,
@@ -12,7 +12,7 @@ export const helpLayout: HelpConfiguration = {
   formatHelp,
 };
 
-/** Returns the summary of a command. A subcommand has none, so the first clause of its description is returned. */
+/** Returns the summary of a command. A subcommand has no summary, so the first clause of its description is used. */
 function summaryOf(command: Command): string {
   return command.summary() || command.description().replace(/[.:;](?: .*|$)/s, '');
 }
@@ -66,7 +66,7 @@ function formatHelp(command: Command, helper: Help): string {
   ].join('\n');
 }
 
-/** Returns only the names of the global flags, because `voxform --help` describes them. Flags of a parent command are not among them. */
+/** Returns the section with the names of the global flags, without the flags of parent commands. `voxform --help` describes them. */
 function globalFlags(command: Command, helper: Help): string[] {
   let root = command;
   while (root.parent !== null) root = root.parent;
@@ -78,7 +78,7 @@ function globalFlags(command: Command, helper: Help): string[] {
   return [title, `  ${names.join(', ')}`, '  Run voxform --help for their descriptions.', ''];
 }
 
-/** Returns the command with its parents but without `voxform`, such as `state list`. */
+/** Returns the full name of a command without `voxform`, such as `state list`. */
 export function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null ? '' : `${pathOf(parent)} ${command.name()}`.trim();

@@ -2,12 +2,12 @@ import { ExitCode, type UserError } from '../problems/user-error.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** If npm runs the command, one Ctrl-C arrives twice within this time. */
+/** If npm runs the command, a single Ctrl-C delivers SIGINT twice within this time. */
 const SAME_KEYSTROKE_MS = 250;
 
 /**
- * Handles signals. After the first signal, nothing new is started. Requests in flight are cancelled unless `finishesRequests` is true.
- * The second signal calls `exitNow`, unless it repeats the first one immediately or comes from a closing terminal.
+ * Handles signals. After the first signal, no new work is started. Requests in flight are cancelled unless `finishesRequests` is true.
+ * The second signal calls `exitNow`, unless it repeats the first signal within `SAME_KEYSTROKE_MS` or is SIGHUP.
  */
 export class Interrupts {
   readonly #stop = new AbortController();
@@ -17,7 +17,7 @@ export class Interrupts {
   #first: { readonly signal: StopSignal; readonly at: number } | undefined;
   /** True while requests in flight must finish after a signal, because they may write. */
   finishesRequests = false;
-  /** If set, SIGHUP calls this instead of stopping. For commands that continue without a terminal. */
+  /** If set, SIGHUP calls this function instead of stopping the command. Set by commands that keep running without a terminal. */
   onHangup: (() => void) | undefined;
 
   /** @param clock returns the milliseconds of a monotonic clock. */
@@ -27,8 +27,8 @@ export class Interrupts {
   }
 
   /**
-   * Aborted by the first signal. The abort reason is the name of the signal (SIGTERM if the terminal closed), or the error for which
-   * voxform stops itself.
+   * Aborted by the first signal. The abort reason is the name of the signal (SIGTERM for SIGHUP), or the error that made voxform stop
+   * itself.
    */
   get stop(): AbortSignal {
     return this.#stop.signal;
@@ -39,13 +39,13 @@ export class Interrupts {
     return this.#requests.signal;
   }
 
-  /** The exit code for the first signal; undefined before it. */
+  /** The exit code for the first signal; undefined if no signal has arrived. */
   get exitCode(): number | undefined {
     if (!this.#stop.signal.aborted) return undefined;
     return this.#stop.signal.reason === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
   }
 
-  /** @param cause the error for which voxform stops itself, if no signal arrived. */
+  /** @param cause the error that made voxform stop itself, if any. */
   raise(signal: StopSignal, cause?: UserError): void {
     if (signal === 'SIGHUP' && this.onHangup !== undefined) {
       this.onHangup();

@@ -21,7 +21,7 @@ export function jsonLines({ write, now }: { write(line: string): void; now(): Da
 
 export type Level = 'error' | 'warning' | 'info' | 'debug';
 
-/** The details of a log entry, for programs. */
+/** The additional fields of a log entry, for programs. */
 export type Fields = Readonly<Record<string, Json>>;
 
 export type JsonLines = (level: Level, message: string, fields: Fields) => void;

@@ -16,7 +16,7 @@ interface LogOptions {
 /** Writes the messages of a run to stderr, as text for people or as JSON objects, one per line. */
 export class Log {
   readonly #options: LogOptions;
-  #lines: JsonLines | undefined;
+  #writeJson: JsonLines | undefined;
   #lastWarning: string | undefined;
 
   constructor(options: LogOptions) {
@@ -26,16 +26,16 @@ export class Log {
   /** Sets the format. Must be called before the first message. `fallback` is used if the command line names no format. */
   async begin(fallback: LogFormat): Promise<void> {
     const { format = fallback, terminal, now } = this.#options;
-    if (format === 'text' || this.#lines !== undefined) return;
+    if (format === 'text' || this.#writeJson !== undefined) return;
     const { jsonLines } = await import('./json-lines.ts');
-    this.#lines = jsonLines({ write: (line) => terminal.err(line), now });
+    this.#writeJson = jsonLines({ write: (line) => terminal.err(line), now });
   }
 
   get isJson(): boolean {
-    return this.#lines !== undefined;
+    return this.#writeJson !== undefined;
   }
 
-  /** The last warning. It explains the failure of a command that failed without an error. */
+  /** The last warning. If a command fails without an error, this is reported as the reason. */
   get lastWarning(): string | undefined {
     return this.#lastWarning;
   }
@@ -55,19 +55,19 @@ export class Log {
     this.#write('debug', message);
   }
 
-  /** Writes an entry for a command that runs for days: text with the time, or JSON with details for programs. */
+  /** Writes a log entry of a long-running command: text with the time, or JSON with `fields`. */
   entry(level: Level, message: string, fields: Fields = {}): void {
     this.#write(level, message, { fields, isTimed: true });
   }
 
-  /** Writes formatted text. As JSON, each line is one entry, together with the indented lines that continue it. */
+  /** Writes formatted text. In JSON, each line becomes one entry, with its indented continuation lines. */
   block(level: Level, text: string): void {
-    if (this.#lines === undefined) {
+    if (this.#writeJson === undefined) {
       this.#options.terminal.err(text);
       return;
     }
     const unwrapped = text.replaceAll(/\n {7}(?=\S)/g, ' ');
-    for (const line of unwrapped.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
+    for (const line of unwrapped.split('\n')) if (line.trim() !== '') this.#writeJson(level, line.trim(), {});
   }
 
   #write(
@@ -77,8 +77,8 @@ export class Log {
   ): void {
     const { terminal, quiet, verbose, now } = this.#options;
     if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
-    if (this.#lines !== undefined) {
-      this.#lines(level, message, fields);
+    if (this.#writeJson !== undefined) {
+      this.#writeJson(level, message, fields);
       return;
     }
     const { error, warn, prose, dim } = terminal.errorStyle;

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 import { Reader } from './completion/cursor.ts';
 
 /**
- * Translates unambiguous spellings of other tools: one dash before a long flag (`-auto-approve`, `-out=f`, also if it is unknown),
+ * Translates unambiguous spellings of other tools: one dash before a long flag (`-auto-approve`, `-out=f`, even if it is unknown),
  * `-o json` and `--json` for `--output json`, `-y` for `--auto-approve`, and `help state list` for `state list --help`. Other words are
  * unchanged.
  */
@@ -24,7 +24,7 @@ export function requestsJson(args: readonly string[]): boolean {
   );
 }
 
-/** Replaces a leading `help` with `--help` after the names of commands. */
+/** Moves a leading `help` to the end of the command, as `--help`. */
 function withHelpLast(args: readonly string[]): readonly string[] {
   const [first, ...names] = args;
   return first === 'help' ? [...names.filter((name) => name !== 'help' && name !== '--help'), '--help'] : args;
@@ -44,7 +44,7 @@ function isLong(name: string): boolean {
   return /^-[a-z][a-z-]/i.test(name);
 }
 
-/** Returns true for combined short flags such as `-qv`. The last one may include its value, as in `-Cdir`. */
+/** Returns true for combined short flags such as `-qv`. The last flag may include its value, as in `-Cdir`. */
 function areShortFlags(letters: string, reader: Reader): boolean {
   const option = reader.optionOf(`-${letters.charAt(0)}`);
   if (option === undefined) return false;

@@ -21,7 +21,7 @@ type SpanAttributes = Readonly<Record<string, Json>>;
 export interface Tracing {
   begin(name: string): void;
   request(event: RequestEvent): void;
-  /** Ends the span of the run. `error` is the reason of a failure. */
+  /** Ends the span of the run. `error` is the reason for a failure. */
   end(attributes: SpanAttributes, error?: string): void;
   /** Sends the remaining spans. Never rejects, and takes at most two seconds. */
   close(): Promise<void>;
@@ -29,10 +29,10 @@ export interface Tracing {
 
 type TracedResource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
 
-/** The time to wait for the collector at the end of a command, and for the exporter's retries. */
+/** The maximum time to wait for the collector at the end of a command, and for the exporter's retries. */
 const FLUSH_TIMEOUT_MS = 2000;
 
-/** Creates spans and sends them to the collector that the environment names, with OTLP over HTTP, as JSON. */
+/** Returns tracing that sends spans to the collector named in the environment, as OTLP JSON over HTTP. */
 export function openTelemetry(env: Readonly<Record<string, string | undefined>>): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceOf(env),

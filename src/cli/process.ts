@@ -33,7 +33,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
     redactor,
     now: () => new Date(),
   });
-  // An abandoned connection, for example to a database that does not respond, would keep the process alive until its own timeout.
+  // An abandoned connection, for example to a database that does not respond, would keep the process alive until it times out.
   const exitIfFlushed = (): void => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };

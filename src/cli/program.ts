@@ -12,10 +12,10 @@ import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
 import { suggestChoices } from './usage-errors.ts';
 
-/** The flags of every command, before or after its name. */
+/** The global flags, which users may type before or after the name of a command. */
 export interface GlobalFlags {
   readonly chdir?: string;
-  /** All workspaces of `--workspace`, which may be repeated. */
+  /** All values of `--workspace`, which is repeatable. */
   readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly cache?: boolean;
@@ -28,7 +28,7 @@ export interface GlobalFlags {
 
 const TOOLS = 'Tools:';
 
-/** The groups of commands by heading, in the order of the help. */
+/** The groups of commands by heading, in the order in which help lists them. */
 const groups: Readonly<Record<string, CommandTable>> = {
   'Main commands:': mainCommands,
   'Compare and restore:': restoringCommands,
@@ -40,14 +40,14 @@ const groups: Readonly<Record<string, CommandTable>> = {
 };
 
 interface ProgramOptions {
-  /** The words of a command line. Commands that are not among them get only a name and a summary, which is faster. */
+  /** The words of a command line. Commands whose names are not among them get only a name and a summary, which is faster. */
   readonly words?: readonly string[];
   readonly output?: OutputConfiguration;
 }
 
 export async function createProgram(start: Start, { words, output = {} }: ProgramOptions = {}): Promise<Command> {
-  // Words to complete start with = and may contain the quotes of their shell.
-  const used = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
+  // During completion, words start with = and may contain shell quotes.
+  const usedNames = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
   const program = new Command('voxform')
     .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'Print the version')
@@ -77,7 +77,7 @@ export async function createProgram(start: Start, { words, output = {} }: Progra
     program.commandsGroup(heading);
     for (const [name, { summary, traits, define }] of Object.entries(table)) {
       const command = program.command(name).summary(summary);
-      if (used?.has(name) !== false) await define(command, createPerform(start, traits));
+      if (usedNames?.has(name) !== false) await define(command, createPerform(start, traits));
     }
   }
   suggestChoices(program);

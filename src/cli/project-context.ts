@@ -17,7 +17,7 @@ export interface ProjectLookup {
 
 /**
  * Adds the project folder and the variables of its `.env` to the context. The project folder is the current folder or its nearest parent
- * with a project file. Without one, returns the context unchanged.
+ * with a project file. If there is no such folder, returns the context unchanged.
  * @throws UserError
  */
 export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: ProjectLookup): C {
@@ -30,12 +30,12 @@ export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile,
   return { ...context, projectFolder: found, env: usesEnvFile ? withEnvFile(found, env) : env };
 }
 
-/** Converts file paths relative to the project folder to paths relative to the current folder, as compilers print them. */
+/** Makes file paths relative to the current folder instead of the project folder, as compilers do. */
 export function withPathsFromCwd<T extends { readonly file: string }>(
   { cwd, projectFolder = cwd, local }: Pick<Context, 'cwd' | 'projectFolder' | 'local'>,
   items: readonly T[],
 ): readonly T[] {
-  // Users do not edit the files of a checkout.
+  // Users do not edit the files of a checkout, so their paths need not work in the current folder.
   if (projectFolder === cwd || local !== undefined) return items;
   return items.map((item) => ({
     ...item,
@@ -43,7 +43,7 @@ export function withPathsFromCwd<T extends { readonly file: string }>(
   }));
 }
 
-/** Renders the diagnostics with files relative to the current folder, and with the source lines on a terminal. */
+/** Renders the diagnostics with paths relative to the current folder, and with source lines if the stream is a terminal. */
 export function diagnosticsText(context: Context, diagnostics: readonly Diagnostic[], stream: 'out' | 'err'): string {
   const { terminal, log } = context;
   const isTerminal = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;

@@ -20,7 +20,7 @@ import { explainUsageError, refuseUnknownHelp } from './usage-errors.ts';
 
 /**
  * Runs a command line and returns its exit code. Never throws.
- * @param given overrides parts of the context if another command runs this one.
+ * @param given overrides parts of the context, for a command that runs another command.
  */
 export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
   let exitCode: number = ExitCode.ok;
@@ -85,7 +85,7 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   return {
     writeOut: (text) => terminal.out(text),
     writeErr: (text) => terminal.err(text),
-    // `run` prints the error, in the form of all errors.
+    // `run` prints the error, in the format of all voxform errors.
     outputError() {},
     getOutHelpWidth: () => terminal.style.width,
     getErrHelpWidth: () => terminal.errorStyle.width,
@@ -94,7 +94,7 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   };
 }
 
-/** Describes a failing exit code; undefined for success. The exit code for changes is not a failure. */
+/** Returns the description of a failing exit code; undefined for success. The exit code for changes counts as success. */
 function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
@@ -103,7 +103,7 @@ interface ActionEnvironment {
   readonly host: Host;
   readonly context: Context;
   readonly format: string;
-  /** How to find the project; undefined if the command needs none. */
+  /** How to find the project; undefined if the command needs no project. */
   readonly lookup: ProjectLookup | undefined;
 }
 
@@ -111,7 +111,7 @@ async function perform(
   action: CommandAction,
   { host, context: outer, format, lookup }: ActionEnvironment,
 ): Promise<number> {
-  // A hint for an error must select the same workspace as the command.
+  // The commands in the hints of an error must select the same workspace as this command.
   let selection = outer.selection ?? (outer.workspace === undefined ? undefined : { workspace: outer.workspace });
   let context: Context = {
     ...outer,
@@ -144,7 +144,7 @@ async function perform(
   return exitCode;
 }
 
-/** Returns the error in the output format; empty for formats that cannot represent errors. */
+/** Returns the error in the output format, or an empty string if the format cannot represent errors. */
 async function errorFor(name: string, error: unknown, context: ErrorContext): Promise<string> {
   const load = Object.entries(reportFormats).find(([each]) => each === name)?.[1];
   const format: ReportFormat | undefined = (await load?.())?.format;
@@ -171,7 +171,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
     startFolder: host.cwd,
-    // The copy has no inherited properties, so that `constructor` is not a variable.
+    // The copy has no prototype. Otherwise, `constructor` would look like a variable that is set.
     env: Object.assign(Object.create(null) as Record<string, string | undefined>, host.env),
     workspace: more.length === 0 ? workspace : undefined,
     workspaces,

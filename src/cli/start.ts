@@ -16,8 +16,8 @@ export async function start(process: NodeJS.Process): Promise<void> {
 }
 
 /**
- * Caches compiled code in a private folder, because the contents are executed; Node's default folder is shared by all users. Errors are
- * ignored. Node itself respects NODE_DISABLE_COMPILE_CACHE.
+ * Caches compiled code in a private folder. Node's default folder is shared by all users, but the cached code is executed. Ignores errors.
+ * Node itself honors NODE_DISABLE_COMPILE_CACHE.
  */
 function cacheCompiledCode(env: NodeJS.ProcessEnv): void {
   const folder = userFolder('cache', env);

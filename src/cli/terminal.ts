@@ -21,14 +21,14 @@ type InputStream = Readable & { readonly isTTY?: boolean };
 type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 const DEFAULT_WIDTH = 80;
-/** Wide enough that no cell is truncated. */
+/** A width at which no cell is truncated. */
 const UNLIMITED_WIDTH = 100_000;
 
 /** The three streams of the process. Results go to `out`, everything else to `err`. */
 export class Terminal {
   readonly style: Style;
   readonly errorStyle: Style;
-  /** The style of tables. Programs get cells that are not truncated. */
+  /** The style of tables. If stdout is not a terminal, cells are not truncated. */
   readonly tableStyle: Style;
   /** True if stdout is a terminal, so that a person reads the results as they appear. */
   readonly showsResults: boolean;
@@ -37,7 +37,7 @@ export class Terminal {
   /** True if stderr is a terminal with cursor control, outside CI. */
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
-  /** The first error of stdout, other than a closed reader. */
+  /** The first write error of stdout, except for a closed reader. */
   #writeError: Error | undefined;
   #hasProgressLine = false;
   #hasResult = false;
@@ -83,12 +83,12 @@ export class Terminal {
     this.#write(this.#options.stdout, text);
   }
 
-  /** True once a part of the result has been written. */
+  /** True after a part of the result has been written. */
   get hasResult(): boolean {
     return this.#hasResult;
   }
 
-  /** True once the reader of the results has closed stdout. */
+  /** True after the reader has closed stdout. */
   get isClosed(): boolean {
     return this.#options.stdout.destroyed || !this.#options.stdout.writable;
   }

@@ -26,7 +26,7 @@ export function explainUsageError(
   const ownHint = missingValueHint(message, command) ?? targetHint(code, command, operand) ?? '';
   const hint = otherToolHint ?? `${ownHint}${helpOf(command)} for usage.`;
   const asTyped = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
-  const text = otherToolHint === undefined ? reworded(asTyped) : (asTyped.split('\n')[0] ?? '').replace(/^error: /, '');
+  const text = otherToolHint === undefined ? reword(asTyped) : (asTyped.split('\n')[0] ?? '').replace(/^error: /, '');
   const flag = unknown.replace(/=.*/s, '');
   const flags = flagsOf(command);
   const correction = flags.includes(flag) ? `; ${flag} takes no value` : didYouMean(flag, flags);
@@ -50,7 +50,7 @@ function applicableHint(word: string, command: Command): string | undefined {
   return (hint.match(/--[a-z-]+/g) ?? []).every((flag) => flags.includes(flag)) ? hint : undefined;
 }
 
-/** Returns the possible values of the argument or flag that is missing according to the message. */
+/** Returns a hint with the possible values of the missing argument or flag that the message names. */
 function missingValueHint(message: string, command: Command): string | undefined {
   const argument = command.registeredArguments.find((each) => message.includes(`required argument '${each.name()}'`));
   if (argument !== undefined) return `${argument.description}. `;
@@ -72,7 +72,7 @@ function spellingOf(flag: string, typed: readonly string[]): string {
 }
 
 /**
- * Refuses a request for the help of an unknown command. The parser would print the help of its parent.
+ * Refuses a request for the help of an unknown command. The parser would print the help of the parent command instead.
  * @throws UserError
  */
 export function refuseUnknownHelp(program: Command, args: readonly string[]): void {
@@ -115,8 +115,8 @@ function checkChoices(each: Option | Argument, choices: readonly string[]): void
   else each.argParser<Choice>(parse);
 }
 
-/** Rewrites a message of the parser in the form of voxform's messages. */
-function reworded(message: string): string {
+/** Rewrites a parser message in the style of voxform's messages. */
+function reword(message: string): string {
   return message
     .replace(/^error: /, '')
     .replace(/^command-argument /, '')

@@ -16,7 +16,7 @@ import { listenToken, type PageAddress, TOKEN_VARIABLE } from './page-address.ts
 interface WatchPageOptions {
   readonly address: PageAddress;
   readonly source: string;
-  /** The interval is in seconds. */
+  /** The flags of the watch. The interval is in seconds. */
   readonly flags: Pick<WatchPolicy, 'mode' | 'lockTimeout'> & { readonly interval: number };
   watch(): Watch;
 }
@@ -24,7 +24,7 @@ interface WatchPageOptions {
 /** The time between two queries for changes while a page is open. */
 const POLL_INTERVAL_MS = 1000;
 
-/** Creates the metrics and the page of a watch, which observe its runs. `listen` starts to serve them. */
+/** Creates the metrics and the page of a watch. Both observe its runs. Call `listen` to serve them. */
 export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
   const { redactor, log, now } = context;
   const { redact } = redactor;
@@ -79,7 +79,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
   };
 }
 
-/** Returns the only token, which is from the environment. Its owner has full access. */
+/** Returns access with a single token, which is from the environment and grants the role admin. */
 function singleToken(token: string | undefined, variable: string): Tokens {
   return {
     missing: token === undefined ? `To sign in and start runs here, set ${variable}.` : undefined,

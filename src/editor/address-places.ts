@@ -14,17 +14,17 @@ export interface PlacedAddress {
   /** Undefined for a name in a rule that applies to all kinds. */
   readonly kind: string | undefined;
   readonly name: string;
-  /** The range of the address, or of the name if there is only a name, without quotes. */
+  /** The range of the address, or of the name if the text has only a name. It does not include quotes. */
   readonly range: TextRange;
-  /** The range of the name; undefined if it contains escapes or is an alias. */
+  /** The range of the name; undefined if the name contains escapes or is an alias. */
   readonly nameRange: TextRange | undefined;
-  /** True for an alias, because the name is at its anchor. */
+  /** True if the address is in a YAML alias. The text of the name is then at the anchor. */
   readonly isShared: boolean;
-  /** For a place in a rule: the name of the rule, and whether it compares the literal with a name or an address. */
+  /** For a literal in a rule: the name of the rule, and whether the rule compares the literal with a name or an address. */
   readonly rule?: { readonly name: string; readonly isCompared: boolean };
 }
 
-/** Returns all places of addresses in a text in order. The text may be invalid. */
+/** Returns all addresses in a text, in order. The text may be invalid. */
 export function addressPlaces(text: string, role: FileRole): readonly PlacedAddress[] {
   return documentsIn(text).flatMap((document) => {
     const value = readableValue(document);
@@ -45,7 +45,7 @@ function placesOf(placed: PlacedNode, context: PlaceContext): readonly PlacedAdd
   const resolved = isAlias(node) ? node.resolve(document) : node;
   const isShared = node !== resolved;
   if (isMap(resolved)) {
-    // placedNodes does not enter the value of an alias, so its reference is found only here.
+    // placedNodes does not enter the value of an alias, so a reference in that value is found only here.
     const target: unknown = resolved.get('$ref');
     const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
     const range = rangeIn(node);
@@ -53,15 +53,15 @@ function placesOf(placed: PlacedNode, context: PlaceContext): readonly PlacedAdd
   }
   if (!isScalar(resolved) || typeof resolved.value !== 'string') return [];
   const word = resolved.value;
-  const stretch = (part: string): TextRange | undefined =>
+  const rangeOf = (part: string): TextRange | undefined =>
     isShared ? undefined : partRange(resolved, text, { part, offset: word.length - part.length });
-  const range = stretch(word) ?? rangeIn(node);
+  const range = rangeOf(word) ?? rangeIn(node);
   const named = (is: PlacedAddress['is'], kind: string): PlacedAddress[] => [
-    { is, kind, name: word, range, nameRange: stretch(word), isShared },
+    { is, kind, name: word, range, nameRange: rangeOf(word), isShared },
   ];
   const asAddress = (is: PlacedAddress['is']): PlacedAddress[] => {
     const parsed = parseAddress(word);
-    return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: stretch(parsed.name), isShared }];
+    return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: rangeOf(parsed.name), isShared }];
   };
 
   if (at === 'key') return role === 'project' && path.length === 3 && isKeyedByAddress(path) ? asAddress('patch') : [];
@@ -78,7 +78,7 @@ function placesOf(placed: PlacedNode, context: PlaceContext): readonly PlacedAdd
     : [];
 }
 
-/** True if the keys at this path of the project file are addresses. */
+/** Returns true if the keys at this path of the project file are addresses. */
 export function isKeyedByAddress([first, , third]: DocumentPath): boolean {
   return first === 'workspaces' && (third === 'patches' || third === 'ids');
 }
@@ -99,7 +99,7 @@ function placesInRule(node: Scalar, path: DocumentPath, { text, value }: PlaceCo
   const rule: unknown = rules[Number(path[1])];
   const { kind, name: ruleName } = isObject(rule) ? rule : {};
   return literalsIn(String(node.value)).map(({ value: word, offset, comparedWith }): PlacedAddress => {
-    const stretch = (part: string): TextRange | undefined =>
+    const rangeOf = (part: string): TextRange | undefined =>
       offset === undefined ? undefined : partRange(node, text, { part, offset: offset + word.length - part.length });
     const address = parseAddress(word);
     const { name = word, kind: literalKind } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
@@ -108,8 +108,8 @@ function placesInRule(node: Scalar, path: DocumentPath, { text, value }: PlaceCo
       is: 'rule',
       kind: literalKind,
       name,
-      range: stretch(word) ?? rangeIn(node),
-      nameRange: stretch(name),
+      range: rangeOf(word) ?? rangeIn(node),
+      nameRange: rangeOf(name),
       isShared: false,
       rule: { name: String(ruleName), isCompared },
     };

@@ -40,7 +40,7 @@ interface CompletionContext {
   readonly place: SchemaPlace;
 }
 
-/** Returns completions at an offset of a file, best first. Never throws because of the contents, which may have syntax errors. */
+/** Returns completions at an offset of a file, best first. The file may have syntax errors. */
 export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly Suggestion[] {
   const known = knownFile(snapshot, file);
   const cursor = known && cursorAt(known.text, offset);
@@ -122,10 +122,10 @@ function freeKeys({ declarations }: ProjectSnapshot, role: FileRole, at: Documen
 function valuesFor(context: CompletionContext): Suggestion[] {
   const { cursor, place } = context;
   const { range, style, flow, json } = cursor;
-  const named = namesAt(context);
+  const names = namesAt(context);
   const scalar = (value: ScalarValue): string => scalarText(value, { flow, json, style });
-  if (named !== undefined) {
-    return named.map(({ name, detail, is }) => ({
+  if (names !== undefined) {
+    return names.map(({ name, detail, is }) => ({
       label: name,
       is,
       detail,
@@ -152,22 +152,22 @@ function valuesFor(context: CompletionContext): Suggestion[] {
 
 type NamedChoice = NameChoice & Pick<Suggestion, 'is'>;
 
-/** Returns the possible names at the cursor; undefined if the place does not require a name. */
+/** Returns the possible names at the cursor; undefined if the position does not require a name. */
 function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): readonly NamedChoice[] | undefined {
-  const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
+  const choices = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
   switch (last) {
     case '$ref':
-      return as(
+      return choices(
         'reference',
         referableNames(snapshot, { kind: requiredKind(place.takes), own: ownAddress(cursor.value) }),
       );
     case '$secret':
-      return as('value', secretNames(snapshot));
+      return choices('value', secretNames(snapshot));
     case '$var':
-      return as('value', variableNames(snapshot));
+      return choices('value', variableNames(snapshot));
     case '$env':
-      return as('value', environmentNames(snapshot));
+      return choices('value', environmentNames(snapshot));
     case '$file': {
       const folder = path.join(snapshot.folder, role === 'manifest' ? path.dirname(file) : '');
       return fileNames(snapshot, { folder, typed: cursor.typed }).map((each) => ({
@@ -178,10 +178,10 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
     default:
   }
   if (role === 'project' && cursor.path.length === 1 && last === 'default_workspace') {
-    return as('value', Object.keys(snapshot.project?.workspaces ?? {}).map(plainName));
+    return choices('value', Object.keys(snapshot.project?.workspaces ?? {}).map(plainName));
   }
   if (last === 'kind' && cursor.path[0] === 'policies') {
-    return as(
+    return choices(
       'value',
       [...kinds.values()].map(({ name, description: detail }) => ({ name, detail })),
     );
@@ -189,7 +189,7 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
   if (role !== 'project' || cursor.path[2] !== 'skip' || cursor.path.length !== 4) return undefined;
   const all = [...kinds.keys()].map((kind) => ({ name: `${kind}/*`, detail: 'all resources of this kind' }));
   const each = snapshot.declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
-  return as('reference', [...each, ...all]);
+  return choices('reference', [...each, ...all]);
 }
 
 function plainName(name: string): NameChoice {
@@ -202,12 +202,12 @@ function requiredKind(takes: readonly JsonObject[]): string | undefined {
   return names.find((each) => each !== undefined);
 }
 
-/** The maximum number of characters of a suggested value. Longer strings do not help in a list. */
+/** The maximum number of characters of a suggested value. Longer strings are not readable in a list. */
 const MAX_VALUE_LENGTH = 60;
 /** Above this number of distinct values, only repeated ones are suggested, because values used once are usually names. */
 const MAX_SINGLE_VALUES = 8;
 
-/** Returns the values that the schema lists; if it lists none, values of the same field in the project, or else examples. */
+/** Returns the values that the schema lists. If there are none, returns values of the same field in the project, or else examples. */
 function plainValues({ snapshot, role, cursor, place }: CompletionContext): readonly ScalarValue[] {
   const listed = place.takes.flatMap((schema): ScalarValue[] => {
     if (schema.const !== undefined) return [schema.const as ScalarValue];
@@ -241,15 +241,15 @@ function usedValues(
   const counts = new Map<ScalarValue, number>();
   for (const each of [...specs, project?.defaults[spec.kind]]) {
     const found = valueAt(each, field);
-    for (const one of isItem && Array.isArray(found) ? found : [found]) {
-      if (isScalar(one) && one !== null && !(typeof one === 'string' && one.length > MAX_VALUE_LENGTH))
-        counts.set(one, (counts.get(one) ?? 0) + 1);
+    for (const item of isItem && Array.isArray(found) ? found : [found]) {
+      if (isScalar(item) && item !== null && !(typeof item === 'string' && item.length > MAX_VALUE_LENGTH))
+        counts.set(item, (counts.get(item) ?? 0) + 1);
     }
   }
   return [...counts]
     .filter(([, count]) => counts.size <= MAX_SINGLE_VALUES || count > 1)
     .sort(([, a], [, b]) => b - a)
-    .map(([one]) => one);
+    .map(([item]) => item);
 }
 
 function isScalar(value: unknown): value is ScalarValue {
@@ -260,7 +260,7 @@ function valueDescription(takes: readonly JsonObject[], value: ScalarValue): str
   return String(takes.find((schema) => schema.const === value)?.description ?? '');
 }
 
-/** Returns value forms with names of the project. Suggests secrets only where strings are not allowed, and files if an example has one. */
+/** Returns `$ref` and `$var` forms, the forms that an example uses, and `$secret` where plain strings are not allowed. */
 function formsFor(context: CompletionContext): Suggestion[] {
   const { snapshot, cursor, place, file, role } = context;
   const { range, json } = cursor;

@@ -25,7 +25,7 @@ interface OpenDocument {
 
 const MARK = /^(?:---|\.\.\.)(?=\s|$)/gm;
 
-/** Returns the document around an offset. It is found by its markers, so that errors in other documents do not matter. */
+/** Returns the document around an offset. It is delimited by document markers, so errors in other documents do not matter. */
 export function documentAround(text: string, offset: number): OpenDocument {
   let start = 0;
   let end = text.length;

@@ -24,17 +24,17 @@ export interface EditedProjectOptions {
   readonly env: Environment;
   /** True to read `.env` in the project folder. */
   readonly usesEnvFile: boolean;
-  /** False for a project that is not trusted, whose secrets are not read. */
+  /** False for an untrusted project. Its secrets are not read. */
   readonly readsSecrets: boolean;
   readonly workspace: string | undefined;
   readonly policies: ExternalPolicies | undefined;
-  /** The absolute path of the folder for parsed manifests and names on the platform. Undefined disables the cache. */
+  /** The absolute path of the cache folder for parsed manifests and platform names. Undefined disables the cache. */
   readonly cacheFolder: string | undefined;
   readonly redactor: Redactor;
   readonly onNotice: (text: string) => void;
 }
 
-/** A project being edited. Each load parses only changed files. */
+/** A project that is open in an editor. Each load parses only changed files. */
 export class EditedProject {
   readonly #options: EditedProjectOptions;
   readonly #view = new FileView();
@@ -48,12 +48,12 @@ export class EditedProject {
     this.#options = options;
   }
 
-  /** The environment with `.env` as of the last load. */
+  /** The environment, including `.env`, as of the last load. */
   get env(): Environment {
     return this.#env ?? this.#options.env;
   }
 
-  /** Makes the next load read files from disk again: those that one file affects, or all. */
+  /** Drops cached reads, so that the next load reads the disk: the reads that one file affects, or all reads. */
   forget(file?: string): void {
     this.#view.forget(file);
   }
@@ -68,7 +68,7 @@ export class EditedProject {
     return this.#view.during(async () => {
       const { folder, cacheFolder } = this.#options;
       const env = this.#environment();
-      const validated = await this.#validated(env, signal);
+      const validated = await this.#validate(env, signal);
       // Only the first load reads the disk cache. Text that is being typed is not worth caching on disk.
       this.#isFirst = false;
       const { project, read, workspaces } = validated;
@@ -84,7 +84,7 @@ export class EditedProject {
     });
   }
 
-  async #validated(env: Environment, signal: AbortSignal): Promise<CheckedTexts> {
+  async #validate(env: Environment, signal: AbortSignal): Promise<CheckedTexts> {
     const { folder: cwd, workspace, policies, cacheFolder: folderOfCache, onNotice } = this.#options;
     const mode = this.#mode;
     const cacheFolder = this.#isFirst ? folderOfCache : undefined;
@@ -148,7 +148,7 @@ export class EditedProject {
   }
 }
 
-interface Loaded {
+interface LoadResult {
   /** Undefined if the project file is invalid. */
   readonly project: ProjectConfig | undefined;
   readonly workspace: WorkspaceConfig | undefined;
@@ -172,8 +172,8 @@ export const NOT_LOADED: ValidParts = {
 class LastValid {
   #valid = NOT_LOADED;
 
-  /** Returns the result of a load, with invalid parts replaced by their last valid form. */
-  after({ project, workspace, read, desired }: Loaded): ValidParts {
+  /** Returns the result of a load. Invalid parts are replaced by their last valid form. */
+  after({ project, workspace, read, desired }: LoadResult): ValidParts {
     if (project === undefined || read === undefined) return this.#valid;
     const broken = new Set(read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));
     const declared = new Set(read.declarations.map(({ address }) => address));

@@ -26,7 +26,7 @@ export interface EditorSessionOptions extends Omit<EditedProjectOptions, 'folder
 }
 
 interface EditorSettings {
-  /** The requested workspace. It applies to every project that has it. */
+  /** The requested workspace. It applies to every project that has a workspace with this name. */
   readonly workspace: string | undefined;
   /** True if the editor reports changes of the files in its folders. */
   readonly reportsFileChanges: boolean;
@@ -67,8 +67,8 @@ export class EditorSession {
   }
 
   /** Must be called once, before all other methods. */
-  begin(facts: EditorSettings): void {
-    this.#editor = facts;
+  begin(settings: EditorSettings): void {
+    this.#editor = settings;
   }
 
   /** Returns the project of a file, if any. */
@@ -140,7 +140,7 @@ export class EditorSession {
         loads.changed();
     }
     for (const opened of this.files.all()) {
-      // The change may have created a project for this file.
+      // The change on disk may have created a project for this file.
       const loads = this.projectOf(opened);
       if (loads?.latest === undefined) loads?.changed();
       this.#checkFleet(opened);
@@ -197,7 +197,7 @@ export class EditorSession {
     else this.#sendNotice([error.message, error.hint].filter(Boolean).join('. '));
   }
 
-  /** Omits a repeated message, because each keystroke would send it again. */
+  /** Sends a notice unless it repeats the last one. Otherwise, each keystroke would send it again. */
   #sendNotice(text: string): void {
     if (text !== this.#lastNotice) this.#notifications.notice(text);
     this.#lastNotice = text;
@@ -251,18 +251,18 @@ export class EditorSession {
   }
 }
 
-/** True if a run of the project reads the file. */
+/** Returns true if a run of the project reads the file. */
 function isUsed(snapshot: ProjectSnapshot, { file = '' }: OpenFile): boolean {
   const name = path.relative(snapshot.folder, file).replaceAll(path.sep, '/');
   return knownFile(snapshot, name) !== undefined || (usesOfText(snapshot, name)?.users.length ?? 0) > 0;
 }
 
-/** A fleet file is checked separately and needs no project. */
+/** Returns true for a fleet file. Fleet files are checked separately and need no project. */
 function isFleetFile(file: string | undefined): file is string {
   return file !== undefined && path.basename(file) === FLEET_FILE;
 }
 
-/** False for folders in which other programs store many files. @param file a path relative to the project folder. */
+/** Returns false for files in `.git` and `node_modules`, which may be many. @param file a path relative to the project folder. */
 function belongsToProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }

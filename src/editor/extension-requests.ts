@@ -4,14 +4,14 @@ import {
   type TextDocumentPositionParams,
 } from 'vscode-languageserver-protocol';
 
-/* Requests of the VS Code extension that are not part of the protocol. */
+/* Requests of the VS Code extension that are not part of the Language Server Protocol. */
 
-/** A workspace whose settings are resolved as for a command, with the environment and `.env`. */
+/** A workspace. Its settings are resolved with the environment and `.env`, as for a command. */
 export interface ShownWorkspace {
   readonly name: string;
   /** True if the sources of the project are readable and none has the API key. */
   readonly lacksKey: boolean;
-  /** The normalized URL that the API key is sent to; empty if its variable is not set. */
+  /** The normalized URL that the API key is sent to; empty if the URL is in a variable that is not set. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   /** A digest of the certificates in `ca_file`; null if there are none. */
@@ -21,7 +21,7 @@ export interface ShownWorkspace {
 export interface ShownWorkspaces {
   readonly selected: string | undefined;
   readonly workspaces: readonly ShownWorkspace[];
-  /** The URIs of open files that a run reads: manifests, the project file, policies, and files of `$file`. */
+  /** The URIs of open files that a run reads: manifests, the project file, policies, and files that `$file` names. */
   readonly openFiles: readonly string[];
 }
 

@@ -6,28 +6,28 @@ import { addressPlaces, type PlacedAddress } from './address-places.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn } from './document-at.ts';
 import { knownFile, namedFile, type PlaceInFile, type ProjectSnapshot, roleOf, type TextRange } from './snapshot.ts';
 
-/** A place of an address in a file of the project. */
+/** An address in a file of the project. */
 export interface FoundAddress extends PlacedAddress {
   /** Relative to the project folder. */
   readonly file: string;
 }
 
-/** Returns the address at an offset; undefined if there is none or its kind is unknown. */
+/** Returns the address at an offset; undefined if there is no address or its kind is unknown. */
 export function addressAt(snapshot: ProjectSnapshot, file: string, offset: number): FoundAddress | undefined {
   const known = knownFile(snapshot, file);
   if (known === undefined) return undefined;
   const { text, role } = known;
   const { start, text: document } = documentAround(text, offset);
-  const here = offset - start;
+  const position = offset - start;
   const found = addressPlaces(document, role).find(
-    ({ range, kind }) => kind !== undefined && range.start <= here && here <= range.end,
+    ({ range, kind }) => kind !== undefined && range.start <= position && position <= range.end,
   );
   if (found === undefined) return undefined;
   const shift = (range: TextRange): TextRange => ({ start: start + range.start, end: start + range.end });
   return { ...found, file, range: shift(found.range), nameRange: found.nameRange && shift(found.nameRange) };
 }
 
-/** Returns all places of an address in the project, in the order of the files. In rules, also names that may be of another kind. */
+/** Returns all occurrences of an address in the project, in file order. In rules, a name may also belong to another kind. */
 export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly FoundAddress[] {
   const target = parseAddress(address);
   if (target === undefined) return [];
@@ -65,7 +65,7 @@ export function namedFileAt(snapshot: ProjectSnapshot, file: string, offset: num
   return value?.is === 'file' ? value.name : undefined;
 }
 
-/** Returns all places that name a variable, file or workspace. */
+/** Returns all occurrences of the name of a variable, file or workspace. */
 function placesOfValue(
   snapshot: ProjectSnapshot,
   { is, name }: Pick<PlacedValue, 'is' | 'name'>,
@@ -80,7 +80,7 @@ function placesOfValue(
   });
 }
 
-/** Returns all places of the address, variable, file or workspace at an offset. */
+/** Returns all occurrences of the address, variable, file or workspace at an offset. */
 export function referencesAt(
   snapshot: ProjectSnapshot,
   {
@@ -108,17 +108,17 @@ export function placesIn(snapshot: ProjectSnapshot, file: string): readonly Plac
   return known === undefined ? [] : addressPlaces(known.text, known.role);
 }
 
-/** A place in a text that names a variable, a file or a workspace. */
+/** An occurrence of the name of a variable, file or workspace in a text. */
 interface PlacedValue {
   readonly is: 'variable' | 'file' | 'workspace';
   /** The name. A file is relative to the project folder. */
   readonly name: string;
   readonly range: TextRange;
-  /** The workspace for which this place declares the value; undefined for a use. */
+  /** The workspace for which this occurrence declares the value; undefined for a use. */
   readonly declaredFor: string | undefined;
 }
 
-/** Returns all places of names in a text, which may be invalid. @param start the offset of the text in the file. */
+/** Returns the names of variables, files and workspaces in a text, which may be invalid. @param start the text's offset in the file. */
 function namedValuesIn(
   snapshot: ProjectSnapshot,
   file: string,
@@ -132,7 +132,7 @@ function namedValuesIn(
     const { start: from, end } = rangeIn(node);
     const range = { start: start + from, end: start + end };
     const word = String(node.value);
-    if (at === 'key') return role === 'project' ? declared(path, word, range) : [];
+    if (at === 'key') return role === 'project' ? declarationIn(path, word, range) : [];
     const is = FORMS[String(path.at(-1))];
     if (is === undefined || (is === 'workspace' && !(role === 'project' && path.length === 1))) return [];
     const name = is === 'file' ? namedFile(snapshot, { file, role, name: word }) : word;
@@ -147,7 +147,7 @@ const FORMS: Readonly<Record<string, PlacedValue['is']>> = {
 };
 
 /** Returns the declaration in a key of the project file, if any. */
-function declared(path: DocumentPath, name: string, range: TextRange): PlacedValue[] {
+function declarationIn(path: DocumentPath, name: string, range: TextRange): PlacedValue[] {
   const [first, workspace, third] = path;
   if (first !== 'workspaces') return [];
   if (path.length === 1) return [{ is: 'workspace', name, range, declaredFor: name }];

@@ -18,7 +18,7 @@ export interface NameChoice {
   readonly detail: string;
 }
 
-/** Returns possible addresses for a `$ref` in this workspace, of one kind if the field requires it. */
+/** Returns possible addresses for a `$ref` in this workspace. If the field requires a kind, returns only addresses of that kind. */
 export function referableNames(
   snapshot: ProjectSnapshot,
   { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
@@ -54,7 +54,7 @@ export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] 
   }));
 }
 
-/** Returns the names of secrets in the project, and of files in the secrets folders, without reading these files. */
+/** Returns the names of the secrets that the project uses, and of the files in the secrets folders. Does not read these files. */
 export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   const folders = snapshot.workspace?.secrets.folders ?? [];
   const files = [...new Set(folders.flatMap(filesIn))];
@@ -139,7 +139,7 @@ function usedNames(snapshot: ProjectSnapshot): FormNames {
 
 const namesByValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
 
-/** Cached, because a keystroke in one manifest queries all others again. */
+/** Caches its results, because each keystroke in one manifest queries all other manifests again. */
 function formNamesIn(value: Json): readonly (readonly [form: string, name: string])[] {
   if (!isObject(value) && !Array.isArray(value)) return [];
   const known = namesByValue.get(value);

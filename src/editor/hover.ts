@@ -27,7 +27,7 @@ interface HoverText {
   readonly paragraphs: readonly string[];
 }
 
-/** Returns undefined if there is no information. Never throws because of the contents. */
+/** Returns undefined if there is no information. The file may have syntax errors. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
   const found = subjectAt(snapshot, file, offset);
   if (found === undefined) return undefined;
@@ -67,7 +67,7 @@ function subjectAt(
   };
 }
 
-/** Returns the location of the declaration of the resource that the text at the offset refers to. */
+/** Returns the source location of the resource at the offset, unless the offset is at the declaration itself. */
 function addressText(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
   const place = addressAt(snapshot, file, offset);
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
@@ -106,7 +106,7 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
   for (const part of fieldPath(inside)) {
     if (topic === undefined) return undefined;
     const next = byPath.get(`${topic.path}.${part}`) ?? byPath.get(`${topic.path}.${ANY_KEY}`);
-    // Use the description of the whole value for a part of a free-form value.
+    // For a part of a free-form value, use the description of the whole value.
     if (next === undefined) return isObject(topic.schema.properties) ? undefined : topic;
     topic = next;
   }
@@ -151,7 +151,7 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !isSpecial(value);
 }
 
-/** Returns the value of the value form that contains the place. */
+/** Returns the value of the value form that contains the position. */
 function formText(subject: HoverSubject): string[] {
   const { snapshot, file, role, value, path: at } = subject;
   const last = at.findLastIndex((part) => typeof part === 'string' && Object.hasOwn(FORMS, part));
@@ -182,8 +182,8 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
   },
   $file: ({ snapshot, file, role, argument }) => {
     if (typeof argument !== 'string') return undefined;
-    const named = namedFile(snapshot, { file, role, name: argument });
-    const text = named === undefined ? undefined : snapshot.textOf(named);
+    const target = namedFile(snapshot, { file, role, name: argument });
+    const text = target === undefined ? undefined : snapshot.textOf(target);
     return text === undefined ? undefined : formatBlock(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {

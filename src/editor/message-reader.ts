@@ -15,13 +15,13 @@ const NEXT_MESSAGE = /content-length: *\d+ *\r\n/i;
 const MAX_START_LENGTH = 64;
 
 /**
- * Reads the messages of an editor. After a message with a wrong length, the start of the next one is unknown, so reading ends with the
+ * Reads the messages of an editor. After a message with a wrong length, the start of the next one is unknown, so reading stops at the
  * first error. The library's reader would wait for bytes that never arrive.
  */
 export class MessageReader extends AbstractMessageReader {
   readonly #input: Readable;
   #rest: Buffer = Buffer.alloc(0);
-  /** The number of bytes of the rest that contain no start of another message. */
+  /** The number of bytes of `#rest` that were searched for the start of another message. */
   #searched = 0;
 
   constructor(input: Readable) {

@@ -10,7 +10,7 @@ export interface OpenFile {
   readonly file: string | undefined;
 }
 
-/** The open documents of the editor, and the URIs that it uses for files. */
+/** The open documents of the editor, and the URIs that the editor uses for files. */
 export class OpenFiles {
   readonly #open = new Map<string, OpenFile>();
   /** The folders of the editor, by real path. */
@@ -26,7 +26,7 @@ export class OpenFiles {
     for (const [real, shown] of this.#folders) if (shown === folder) this.#folders.delete(real);
   }
 
-  /** True if the folder is a folder of the editor or inside one. @param folder a real path. */
+  /** Returns true if the folder is open in the editor, or inside a folder that is open. @param folder a real path. */
   isShown(folder: string): boolean {
     return [...this.#folders.keys()].some((real) => isInside(folder, real));
   }

@@ -15,7 +15,7 @@ import { VERSION } from '../version.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** The name at a place, or the reason why it cannot be renamed. */
+/** The name at a position, or the reason why the name cannot be changed. */
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
 
 interface PlacedText extends PlaceInFile {
@@ -26,7 +26,7 @@ export type Renaming =
   | {
       /** The edits, with offsets into the texts of the snapshot. */
       readonly edits: readonly PlacedText[];
-      /** Messages about the rules that were or were not changed. */
+      /** Messages about changed and unchanged rules. */
       readonly notes: readonly string[];
     }
   | { readonly refused: string };
@@ -89,7 +89,7 @@ async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promi
     );
   }
   const edits: readonly PlacedText[] = [
-    ...changed.map((place) => changedName(snapshot.textOf(place.file) ?? '', place, change)),
+    ...changed.map((place) => nameEdit(snapshot.textOf(place.file) ?? '', place, change)),
     ...previousNamesEdit(snapshot.textOf(home.file) ?? '', home, previous),
   ];
   const texts = [...Map.groupBy(edits, ({ file }) => file)].map(([file, ofFile]) => {
@@ -103,7 +103,7 @@ async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promi
 type ChangedPlace = ChosenPlaces['changed'][number];
 
 /** Returns the edit that replaces the old name with the new one, with quotes if YAML requires them. */
-function changedName(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
+function nameEdit(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
   const { start, end } = nameRange;
   const plain = { file, start, end, text: to };
   if (is !== 'declaration' || isJson(text)) return plain;
@@ -154,7 +154,7 @@ function previousNamesEdit(
   return difference === undefined ? [] : [{ file, ...difference }];
 }
 
-/** Adds the current name to the previous names. If a previous name is restored, adds the current one only if a state may contain it. */
+/** Adds the current name to the previous names. If a previous name is restored, adds the current name only if a state may contain it. */
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,
@@ -182,7 +182,7 @@ interface ChosenPlaces {
   readonly notes: readonly string[];
 }
 
-/** Returns the ranges to change. In rules, only literals that cannot refer to anything but the resource are changed. */
+/** Returns the ranges to change. In rules, changes only literals that certainly refer to the resource. */
 function choosePlaces(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): ChosenPlaces {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
@@ -195,7 +195,7 @@ function choosePlaces(places: readonly FoundAddress[], { snapshot, kind, declare
       const word = isCertain && nameRange !== undefined ? 'renamed' : 'unchanged';
       notes.push(`${file}:${line}: ${name} in the rule ${rule.name} was ${word}.`);
     } else if (nameRange === undefined) {
-      throw new CannotEdit(`${file}:${line}: ${name} is written with escapes; write it without them first`);
+      throw new CannotEdit(`${file}:${line}: ${name} contains escapes; write it without escapes first`);
     }
     return isCertain && nameRange !== undefined ? [{ ...place, nameRange }] : [];
   });
@@ -229,7 +229,7 @@ interface RenameCheck {
 }
 
 /**
- * Refuses an edit after which a workspace has other resources, other values except for the name, or new problems.
+ * Refuses an edit that would add or remove resources, change values other than the name, or cause new problems in a workspace.
  * @throws CannotEdit
  */
 function refuseOtherChanges({ before, after, change, previous }: RenameCheck): void {
@@ -253,7 +253,7 @@ function refuseOtherChanges({ before, after, change, previous }: RenameCheck): v
     const unexpected = resources.find((each) => !expected.has(contentKey(each)));
     if (unexpected !== undefined)
       throw new CannotEdit(
-        `${unexpected.address} at ${unexpected.source.file}:${unexpected.source.line} shares the name by an anchor or by $var; write it out first`,
+        `${unexpected.address} at ${unexpected.source.file}:${unexpected.source.line} gets its name from the same anchor or $var; write the name out first`,
       );
   }
 }

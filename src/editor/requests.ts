@@ -68,7 +68,7 @@ const MAX_NAMED_USERS = 3;
 interface EditorRequests {
   readonly connection: ProtocolConnection;
   readonly session: EditorSession;
-  /** Validates the parameters of a request, runs the work and redacts its errors. Refuses requests outside of the session. */
+  /** Validates the parameters of a request, runs the work and redacts errors. Refuses requests before initialization and after shutdown. */
   answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
   redact(text: string): string;
 }
@@ -90,7 +90,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
     <P, T>(schema: ZodType, work: (params: P) => T | Promise<T>) =>
     (params: P) =>
       answer(schema, params, () => work(params));
-  /** Creates the handler of a request about a position. It returns `none` for a file that belongs to no project. */
+  /** Creates the handler of a request about a position. The handler returns `none` for a file without a project. */
   const at = <P extends TextDocumentPositionParams, T, None>(
     { none, schema = atPosition, freshness = 'now' }: { none: None; schema?: ZodType; freshness?: Freshness },
     work: (found: OpenedFile & { readonly offset: number }, params: P) => T | Promise<T>,
@@ -168,7 +168,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
       return { range: rangeIn(document, name.range), placeholder: name.name };
     }),
   );
-  const noProject = new ResponseError(REQUEST_FAILED, 'the file belongs to no project');
+  const noProject = new ResponseError(REQUEST_FAILED, 'the file does not belong to a project');
   connection.onRequest(
     RenameRequest.type,
     at({ none: noProject, schema: forRename }, async (found, { newName }) => {
@@ -245,7 +245,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
 
 const position = z.object({ line: z.uint32(), character: z.uint32() });
 
-/** The request parameters that are read. */
+/** The schemas of the request parameters that are used. */
 const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 const atPosition = inFile.extend({ position });
 const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });
@@ -339,7 +339,7 @@ function completionItem(
     kind: ITEM_KINDS[is],
     ...(detail !== '' && { detail: redact(detail) }),
     ...(description !== '' && { documentation: description }),
-    // By default, editors sort by label, and filter by the replaced text including its quotes.
+    // By default, editors sort by label, and filter by the replaced text, including its quotes.
     sortText: String(index).padStart(5, '0'),
     filterText: newText,
     textEdit: { range: rangeIn(document, range), newText },

@@ -19,8 +19,8 @@ interface RuleCursor {
   readonly typed: string;
 }
 
-/** The number of characters before the cursor that are analysed. */
-const ANALYSED_LENGTH = 500;
+/** The maximum number of characters before the cursor that are analyzed. */
+const MAX_ANALYZED_LENGTH = 500;
 
 const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
 const BINDING = /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
@@ -35,7 +35,7 @@ export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: Text
   const { on, kind } = isObject(rule) ? rule : {};
   const variables = variablesOf(on === 'plan' ? 'plan' : 'manifest', typeof kind === 'string' ? kind : undefined);
   const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
-  const before = text.slice(-ANALYSED_LENGTH).replace(/"[^"]*"|'[^']*'/g, '_');
+  const before = text.slice(-MAX_ANALYZED_LENGTH).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
   // The cursor is in a string literal.
   if (/["']/.test(before)) return { words: [], typed: word };
@@ -43,7 +43,7 @@ export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: Text
   for (const [, list = '', name = ''] of before.matchAll(BINDING)) known.set(name, itemOf(typeAt(list, known)));
   if (chain === '')
     return {
-      words: [...fieldWords(known), ...calls([...Object.keys(functions), 'has', 'isSecret'])],
+      words: [...fieldWords(known), ...functionWords([...Object.keys(functions), 'has', 'isSecret'])],
       typed: word,
     };
   const type = typeAt(chain.slice(0, -1), known);
@@ -52,18 +52,18 @@ export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: Text
 
 function wordsOf(type: Type): readonly RuleWord[] {
   if (type.is === 'object') return fieldWords(type.fields);
-  const fitting = Object.entries(methods).filter(([, overloads]) =>
+  const applicable = Object.entries(methods).filter(([, overloads]) =>
     overloads.some(({ takes: [receiver] }) => receiver === type.is),
   );
   const macros = type.is === 'list' || type.is === 'map' ? MACROS : [];
-  return calls([...macros, ...fitting.map(([name]) => name)]);
+  return functionWords([...macros, ...applicable.map(([name]) => name)]);
 }
 
 function fieldWords(fields: ReadonlyMap<string, Type>): RuleWord[] {
   return [...fields].map(([name, type]) => ({ name, detail: wordFor(type), isFunction: false }));
 }
 
-function calls(names: readonly string[]): RuleWord[] {
+function functionWords(names: readonly string[]): RuleWord[] {
   return names.map((name) => ({ name, detail: 'function', isFunction: true }));
 }
 

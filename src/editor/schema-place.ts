@@ -35,7 +35,7 @@ export function ownAddress(value: Json): string | undefined {
 interface SchemaField {
   readonly name: string;
   readonly description: string;
-  /** The alternative schemas of its value. */
+  /** The alternative schemas of the field's value. */
   readonly takes: readonly JsonObject[];
 }
 
@@ -49,7 +49,7 @@ export class SchemaPlace {
     const spec = specPlace(role, value, at);
     this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
     this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
-    // The existing value is needed too, because one key of an object can restrict the others.
+    // The existing value is also needed, because one key of an object can restrict the others.
     this.#value = spec === undefined ? value : movePart(value, at.slice(0, at.length - spec.path.length), this.#path);
   }
 
@@ -87,8 +87,8 @@ export class SchemaPlace {
     let schemas: readonly Json[] = [this.#root];
     for (const [depth, part] of this.#path.entries()) {
       const all = schemas.flatMap((schema) => this.#alternatives(schema));
-      const here = matchingAlternatives(all, follow(this.#value, this.#path.slice(0, depth)).value);
-      schemas = here.flatMap((schema) => inside(schema, part) ?? []);
+      const matching = matchingAlternatives(all, follow(this.#value, this.#path.slice(0, depth)).value);
+      schemas = matching.flatMap((schema) => partSchema(schema, part) ?? []);
     }
     return schemas;
   }
@@ -106,13 +106,13 @@ export class SchemaPlace {
   }
 }
 
-function inside(schema: JsonObject, part: string | number): Json | undefined {
+function partSchema(schema: JsonObject, part: string | number): Json | undefined {
   if (typeof part === 'number') return schema.items;
   const { properties, additionalProperties } = schema;
   return isObject(properties) && Object.hasOwn(properties, part) ? (properties[part] as Json) : additionalProperties;
 }
 
-/** Returns the alternatives that match the existing keys, such as those of a value form, or of git for `backend: git`. */
+/** Returns the alternatives that match the existing keys, such as the schema of the git backend for `backend: git`. */
 function matchingAlternatives(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
   if (!isObject(written)) return schemas;
   const keys = Object.keys(written);
@@ -129,7 +129,7 @@ function matchingAlternatives(schemas: readonly JsonObject[], written: unknown):
   return matching.length > 0 ? matching : schemas;
 }
 
-/** Returns a value that has the part at `from` at the first two keys of `to`. */
+/** Returns a new value in which the part of `value` at `from` is under the first two keys of `to`. */
 function movePart(value: Json, from: DocumentPath, to: DocumentPath): Json {
   const { depth, value: part } = follow(value, from);
   const found = depth === from.length ? (part as Json) : null;

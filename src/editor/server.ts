@@ -55,7 +55,7 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /**
- * Serves an editor over the Language Server Protocol until the editor exits or the signal aborts. Writes only protocol messages.
+ * Runs the language server (LSP) for an editor until the editor exits or the signal aborts. Writes only protocol messages.
  * @returns true if the editor sent a shutdown request before it exited.
  */
 export async function serveEditor(options: ServerOptions): Promise<boolean> {
@@ -73,7 +73,7 @@ class EditorServer {
   readonly #session: EditorSession;
   #isClosed = false;
   #reportsFileChanges = false;
-  /** By folder, the patterns of files for which formatting is offered; undefined if the editor does not support such patterns. */
+  /** The patterns of files for which formatting is offered, by folder; undefined if the editor does not support relative patterns. */
   #formatted: Map<string, readonly string[]> | undefined;
   #state: 'new' | 'running' | 'shut down' = 'new';
 
@@ -109,7 +109,7 @@ class EditorServer {
       const finish = () => resolve(this.#state === 'shut down');
       connection.onNotification(ExitNotification.type, finish);
       connection.onClose(finish);
-      // The rest of the stream cannot be parsed, so end. The editor then restarts the server.
+      // The rest of the stream cannot be parsed, so the server exits. The editor then restarts it.
       connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(finish));
       input.once('end', finish).once('error', finish);
       signal.addEventListener('abort', finish, { once: true });
@@ -229,7 +229,7 @@ class EditorServer {
     Promise.all([unregistration, registration]).catch((error: unknown) => this.#logError(error));
   }
 
-  /** Validates and answers a request. Rejects it outside of the session, and reports bugs without secrets. */
+  /** Validates and answers a request. Rejects it before initialization and after shutdown. Redacts secrets from errors. */
   async #answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>> {
     if (this.#state === 'new') return new ResponseError(NOT_INITIALIZED, 'not initialized');
     if (this.#state === 'shut down') return new ResponseError(INVALID_REQUEST, 'shut down');

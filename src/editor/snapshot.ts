@@ -38,7 +38,7 @@ export interface ProjectSnapshot {
   /** The declarations of all files, including those of other workspaces. */
   readonly declarations: readonly Declaration[];
   readonly resources: readonly Resource[];
-  /** The sources of the parts of each spec. */
+  /** The layers that each spec was merged from. */
   readonly sources: ReadonlyMap<Address, SpecSources>;
   /** The diagnostics of `voxform validate`. */
   readonly diagnostics: readonly Diagnostic[];
@@ -80,7 +80,7 @@ export function roleOf(
 
 const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 
-/** Returns a function that matches files against the manifest patterns, because a new file declares nothing yet. */
+/** Returns a function that matches files against the manifest patterns. A new manifest matches even if it is still empty. */
 function manifestMatcher(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;
@@ -111,7 +111,7 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
   return redactor.redact(text);
 }
 
-/** Returns the file that a `$file` in another file names; undefined if it is outside of the project or a secret. */
+/** Returns the file that a `$file` form names; undefined if that file is outside of the project or may hold secrets. */
 export function namedFile(
   snapshot: ProjectSnapshot,
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
@@ -123,7 +123,7 @@ export function namedFile(
 
 const secretFilesOf = new WeakMap<ProjectSnapshot, (real: string) => boolean>();
 
-/** True if `$file` may name this file or folder: it is in the project and not a secret. @param real a real path. */
+/** Returns true if `$file` may name this file or folder: the path is in the project and holds no secrets. @param real a real path. */
 export function isVisible(snapshot: ProjectSnapshot, real: string): boolean {
   const { folder, project } = snapshot;
   const readers = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets);

@@ -61,7 +61,7 @@ function rangeEnd(node: unknown): number {
   return isScalar(node) || isMap(node) || isSeq(node) ? rangeIn(node).end : 0;
 }
 
-/** Returns declared resources whose address contains all letters of the query in their order. */
+/** Returns declared resources whose address contains all letters of the query in the same order. */
 export function resourcesNamed(
   snapshot: ProjectSnapshot,
   query: string,

@@ -8,7 +8,7 @@ import type { TextRange } from './snapshot.ts';
 export interface TextCursor {
   /** The path of the value; for a key, the path of its object. */
   readonly path: DocumentPath;
-  /** `either` for a single word below its key, because it may become the first key of an object. */
+  /** `either` for a single word below its key, because the word may become the first key of an object. */
   readonly at: 'key' | 'value' | 'either';
   /** The range that a completion replaces: the whole key or value, including quotes. */
   readonly range: TextRange;
@@ -28,17 +28,17 @@ export interface TextCursor {
   readonly siblings: ReadonlySet<string>;
 }
 
-/** Inserted at the cursor in place of the rest of the text, so that the parser always finds a scalar there. */
+/** A letter that replaces the text after the cursor, so that the parser always finds a scalar at the cursor. */
 const LETTER = 'x';
 
 /** Returns undefined in comments and other places without completions. */
 export function cursorAt(text: string, offset: number): TextCursor | undefined {
   const { start, text: whole } = documentAround(text, offset);
-  const here = offset - start;
-  const before = documentsIn(whole.slice(0, here) + LETTER).at(-1);
+  const position = offset - start;
+  const before = documentsIn(whole.slice(0, position) + LETTER).at(-1);
   const found = [...placedNodes(before?.contents)].findLast(({ node }) => {
     const range = rangeIn(node);
-    return range.start <= here && here < range.end;
+    return range.start <= position && position < range.end;
   });
   if (found === undefined || !isScalar(found.node)) return undefined;
   const { node, path, at, key, flow } = found;
@@ -46,26 +46,26 @@ export function cursorAt(text: string, offset: number): TextCursor | undefined {
   const style = isBlock ? 'PLAIN' : (node.type ?? 'PLAIN');
   if (style !== 'PLAIN' && style !== 'QUOTE_DOUBLE' && style !== 'QUOTE_SINGLE') return undefined;
   const wordStart = rangeIn(node).start;
-  const token = whole.slice(wordStart, here);
+  const token = whole.slice(wordStart, position);
   if (token.includes('\n') && !isBlock) return undefined;
 
-  const rest = restOf(whole.slice(here), style, { flow, isEmpty: token === '' });
+  const rest = restOf(whole.slice(position), style, { flow, isEmpty: token === '' });
   const value = readableValue(documentsIn(whole).at(-1));
   const isAlone =
     !flow && style === 'PLAIN' && (key === undefined || whole.slice(rangeIn(key).end, wordStart).includes('\n'));
   const siblings = new Set([...keysAt(readableValue(before), path), ...keysAt(value, path)]);
-  siblings.delete(unquoted(token + rest));
-  siblings.delete(unquoted(token + LETTER));
+  siblings.delete(unquote(token + rest));
+  siblings.delete(unquote(token + LETTER));
   return {
     path,
     at: at === 'value' && isAlone ? 'either' : at,
-    range: { start: start + wordStart, end: start + here + rest.length },
+    range: { start: start + wordStart, end: start + position + rest.length },
     typed: style === 'PLAIN' ? token : token.slice(1),
     style,
     isBlock,
     flow,
     json: /^\s*[{[]/.test(whole),
-    hasColon: /^[ \t]*:/.test(whole.slice(here + rest.length)),
+    hasColon: /^[ \t]*:/.test(whole.slice(position + rest.length)),
     value,
     siblings,
   };
@@ -78,7 +78,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 const PLAIN = /^(?:(?!:(?:\s|$)|\s#)[^\r\n])*/;
 const PLAIN_IN_BRACKETS = /^(?:(?!:(?:[\s,[\]{}]|$)|\s#)[^\r\n,[\]{}])*/;
 
-/** Returns the text after the cursor that continues the word before it. */
+/** Returns the text after the cursor that continues the word before the cursor. */
 function restOf(
   line: string,
   style: TextCursor['style'],
@@ -94,6 +94,6 @@ function keysAt(value: Json, path: DocumentPath): readonly string[] {
   return found.depth === path.length && isObject(found.value) ? Object.keys(found.value) : [];
 }
 
-function unquoted(token: string): string {
+function unquote(token: string): string {
   return token.replace(/^["']/, '').replace(/["']$/, '');
 }

@@ -12,7 +12,7 @@ interface CodeFix {
   readonly change: ChangedText;
 }
 
-/** Returns the fixes of a diagnostic, the most likely first. Each is one edit. */
+/** Returns the fixes of a diagnostic, the most likely first. Each fix is one edit. */
 export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
   const { fix } = diagnostic;
   if (fix === undefined) return [];
@@ -57,10 +57,10 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** Limits the number of differing lines, because finding the shortest difference takes quadratic time. */
+/** The maximum number of differing lines. Finding the shortest difference takes quadratic time. */
 const MAX_EDITS = 1000;
 
-/** Returns the changes of `voxform fmt` as small edits that keep the cursor in place; none if the text is invalid. */
+/** Returns the changes of `voxform fmt` as small edits that keep the cursor in place. Returns no edits if the text is invalid. */
 export function formattingEdits(file: string, text: string): readonly ChangedText[] {
   const formatted = formattedText(file, text, kinds);
   if ('problems' in formatted || formatted.text === text) return [];

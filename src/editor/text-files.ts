@@ -12,15 +12,15 @@ interface TextUses {
   readonly places: readonly PlaceInFile[];
 }
 
-/** Returns the uses of a text file in manifests and patches; undefined for a file with a role of its own. */
+/** Returns the uses of a text file in manifests and patches; undefined for a file that has another role, such as a manifest. */
 export function usesOfText(snapshot: ProjectSnapshot, file: string): TextUses | undefined {
   if (roleOf(snapshot, file, snapshot.textOf(file) ?? '') !== undefined) return undefined;
   const places = referencesAt(snapshot, { file, offset: 0, withDeclaration: false });
   const users = places.map((place) => {
-    const around = symbolsIn(snapshot, place.file).find(
+    const resource = symbolsIn(snapshot, place.file).find(
       ({ is, range }) => is === 'resource' && range.start <= place.start && place.end <= range.end,
     );
-    return around?.name ?? place.file;
+    return resource?.name ?? place.file;
   });
   return { users: [...new Set(users)].sort(), places };
 }
@@ -28,7 +28,7 @@ export function usesOfText(snapshot: ProjectSnapshot, file: string): TextUses | 
 /** The codes of diagnostics about values. The text of such a value may be in another file. */
 const ABOUT_VALUES = new Set(['out-of-range', 'bad-format', 'not-allowed']);
 
-/** Returns the diagnostics of a project. Diagnostics about the text of another file are repeated for that file. */
+/** Returns the diagnostics of a project. A diagnostic about text from another file is repeated for that file. */
 export function withTextFiles(snapshot: ProjectSnapshot): readonly Diagnostic[] {
   return snapshot.diagnostics.flatMap((diagnostic) => {
     const text = ABOUT_VALUES.has(diagnostic.code) ? snapshot.textOf(diagnostic.file) : undefined;

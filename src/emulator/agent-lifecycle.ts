@@ -9,25 +9,25 @@ const configs = [...shownConfigs, 'knowledge_base_config'] as const;
 
 type Config = (typeof configs)[number];
 
-function eachConfig(make: (config: Config) => StoredAgent[Config]): Pick<StoredAgent, Config> {
+function mapConfigs(make: (config: Config) => StoredAgent[Config]): Pick<StoredAgent, Config> {
   return Object.fromEntries(configs.map((config) => [config, make(config)])) as Pick<StoredAgent, Config>;
 }
 
 type Rules = Pick<EmulatorBehaviour, 'put' | 'normalise'>;
 
-/** Adds a draft that was never published. */
+/** Creates an agent with an unpublished draft. */
 export function createAgent(world: World, body: AgentRequest, rules: Rules): StoredAgent {
   const empty: StoredAgent = {
     ...world.newRecord(offsetTime),
     name: 'Untitled agent',
     status: 'draft',
     version: null,
-    ...eachConfig(() => ({})),
+    ...mapConfigs(() => ({})),
     api_key: null,
     published_at: null,
     versions: [],
   };
-  const agent = normalisedAgent(withRequest(world, empty, { body, put: rules.put }), rules.normalise);
+  const agent = normaliseAgent(withRequest(world, empty, { body, put: rules.put }), rules.normalise);
   world.agents.set(agent.id, agent);
   return agent;
 }
@@ -40,32 +40,32 @@ export function updateAgent(
 ): StoredAgent {
   const now = offsetTime(world.beginWrite());
   const changed = withRequest(world, agent, { body, put: rules.put });
-  const updated = { ...normalisedAgent(changed, rules.normalise), status: 'draft', updated_at: now };
+  const updated = { ...normaliseAgent(changed, rules.normalise), status: 'draft', updated_at: now };
   world.agents.set(agent.id, updated);
   return updated;
 }
 
-/** The agent with these fields taken from an earlier version. A field is a path such as `llm_config.temperature`. */
+/** Returns the agent with the earlier values of these fields. A field is a path such as `llm_config.temperature`. */
 export function withFieldsOf(agent: StoredAgent, earlier: StoredAgent, fields: readonly string[]): StoredAgent {
-  let kept = agent;
+  let result = agent;
   for (const field of fields) {
     const [root = '', key] = field.split('.');
     if (key === undefined) {
-      kept = { ...kept, ...(root === 'name' && { name: earlier.name }) };
+      result = { ...result, ...(root === 'name' && { name: earlier.name }) };
       continue;
     }
     const config = configs.find((each) => each === root);
     if (config === undefined) continue;
     const before: Readonly<Record<string, unknown>> = earlier[config];
-    const { [key]: _, ...others }: Readonly<Record<string, unknown>> = kept[config];
-    kept = { ...kept, [config]: Object.hasOwn(before, key) ? { ...others, [key]: before[key] } : others };
+    const { [key]: _, ...others }: Readonly<Record<string, unknown>> = result[config];
+    result = { ...result, [config]: Object.hasOwn(before, key) ? { ...others, [key]: before[key] } : others };
   }
-  return kept;
+  return result;
 }
 
 /**
  * Publishes the draft as the next version.
- * @param updatedAfter seconds from `published_at` to `updated_at`.
+ * @param updatedAfter the seconds from `published_at` to `updated_at`.
  */
 export function publishAgent(world: World, agent: StoredAgent, updatedAfter = 0): StoredAgent {
   const time = world.beginWrite();
@@ -78,7 +78,7 @@ export function publishAgent(world: World, agent: StoredAgent, updatedAfter = 0)
     published_at: now,
     updated_at: now,
     name: agent.name,
-    ...eachConfig((config) => agent[config]),
+    ...mapConfigs((config) => agent[config]),
   };
   const result = { ...published, versions: [...agent.versions, copy] };
   world.agents.set(agent.id, result);
@@ -90,7 +90,7 @@ function withRequest(
   agent: StoredAgent,
   { body, put }: { body: AgentRequest; put: Rules['put'] },
 ): StoredAgent {
-  const next = { ...agent, api_key: keyAfter(world, agent, { body, put }) };
+  const next = { ...agent, api_key: updatedKey(world, agent, { body, put }) };
   if (body.name !== undefined) next.name = body.name;
   for (const config of configs) {
     const sent = body[config];
@@ -101,8 +101,8 @@ function withRequest(
   return next;
 }
 
-/** A PUT that replaces `llm_config` without a key erases the key. */
-function keyAfter(
+/** Returns the provider key after a write. A PUT that replaces `llm_config` without a key erases the key. */
+function updatedKey(
   world: World,
   agent: StoredAgent,
   { body, put }: { body: AgentRequest; put: Rules['put'] },
@@ -113,13 +113,13 @@ function keyAfter(
   return put === 'merge' ? agent.api_key : null;
 }
 
-/** The value with all texts trimmed, except keys of providers. */
+/** Returns the value with all strings trimmed, except provider keys. */
 export function trimTexts(value: unknown): unknown {
   if (typeof value === 'string') return value.trim();
   return mapParts(value, (part, key) => (key === 'api_key' ? part : trimTexts(part)));
 }
 
-/** A set in the order of the server. */
+/** Returns the items of a set in the order in which the server stores them. */
 export function ordered<T extends string>(items: readonly T[], { reorderSets }: EmulatorBehaviour['normalise']): T[] {
   return reorderSets ? [...items].sort() : [...items];
 }
@@ -148,8 +148,8 @@ const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Nam
   },
 };
 
-/** The agent's configuration as the server stores it: sets sorted and defaults added, depending on the behaviour. */
-function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
+/** Returns the agent as the server stores it. Depending on the behaviour, sets are sorted and defaults are added. */
+function normaliseAgent<T extends Pick<StoredAgent, ShownConfig>>(
   agent: T,
   normalise: EmulatorBehaviour['normalise'],
 ): T {

@@ -5,14 +5,14 @@ import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
 import { addApiRoutes } from './routes.ts';
 
-/** The platform as one HTTP application. Without `apiKey` it accepts any bearer key. */
+/** Returns the emulator's HTTP application. Without `apiKey`, any bearer key is accepted. */
 export function emulatorApp(
   emulated: Emulated,
   { apiKey, dashboard }: { apiKey: string | undefined; dashboard: Dashboard },
 ): Hono<EmulatorEnv> {
   const app = new Hono<EmulatorEnv>();
-  app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
-  app.onError((error) => errorAnswer(error, emulated));
+  app.notFound((c) => errorResponse(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
+  app.onError((error) => errorResponse(error, emulated));
   app.route('/__emulator', dashboardRoutes(emulated, dashboard));
   const rateLimit = new RateLimit();
   const api = new Hono<EmulatorEnv>();
@@ -32,34 +32,34 @@ function requireKey(header: string | undefined, apiKey: string | undefined): voi
   }
 }
 
-/** Any error but a refusal is a bug of the emulator, so it shows its stack. */
-function errorAnswer(error: Error, { behaviour }: Emulated): Response {
+/** Converts an error to a response. An error other than a refusal is a bug in the emulator, so the response contains its stack. */
+function errorResponse(error: Error, { behaviour }: Emulated): Response {
   if (error instanceof Refusal) return refusalResponse(error, behaviour.errorStyle);
   return Response.json({ message: 'The emulator failed', stack: error.stack }, { status: 500 });
 }
 
-/** Counts requests in windows of fixed length. */
+/** Limits the number of requests in fixed time windows. */
 class RateLimit {
   #windowStart = Number.NEGATIVE_INFINITY;
   #count = 0;
 
-  /** Throws a 429 when the window is used up. */
+  /** Throws a 429 if the current window has no requests left. */
   admit(limit: EmulatorBehaviour['rateLimit']): void {
     if (limit === null) return;
     const now = Date.now();
-    const length = limit.perSeconds * 1000;
-    if (now - this.#windowStart >= length) {
+    const windowMs = limit.perSeconds * 1000;
+    if (now - this.#windowStart >= windowMs) {
       this.#windowStart = now;
       this.#count = 0;
     }
     this.#count += 1;
     if (this.#count <= limit.requests) return;
-    const end = this.#windowStart + length;
+    const end = this.#windowStart + windowMs;
     throw new Refusal(429, 'Too many requests', { headers: retryAfter(limit.retryAfter, end, end - now) });
   }
 }
 
-/** Both forms have whole seconds, so they are rounded up. */
+/** Returns the Retry-After header. Both forms have a resolution of one second, so the time is rounded up. */
 function retryAfter(form: 'seconds' | 'date' | 'none', end: number, remaining: number): Record<string, string> {
   if (form === 'none') return {};
   if (form === 'seconds') return { 'retry-after': String(Math.ceil(remaining / 1000)) };

@@ -43,8 +43,8 @@ const dashboardForms = {
 type FormOf<Name extends keyof typeof dashboardForms> = Immutable<z.infer<(typeof dashboardForms)[Name]>>;
 
 /**
- * Changes that the API has no endpoint for: those that people make in the platform's dashboard, and those that happen by themselves.
- * Every method throws a `Refusal`: 404 for a missing record, 422 for invalid values.
+ * Makes the changes for which the API has no endpoint, such as publications, incoming calls, and edits in the platform's dashboard.
+ * These methods throw a `Refusal`: 404 for a missing record, 422 for invalid values.
  */
 export class Dashboard {
   readonly #emulated: Emulated;
@@ -63,7 +63,7 @@ export class Dashboard {
     return published;
   }
 
-  /** Whether the agent holds this key for its model's provider. */
+  /** Returns true if this is the agent's key for its model provider. */
   holdsApiKey(agentId: string, key: string): boolean {
     const marker = this.#world.agents.get(agentId)?.api_key;
     return marker != null && isMarkedKey(marker, key);
@@ -99,7 +99,7 @@ export class Dashboard {
     return putRecord(this.#world, 'knowledge-bases', { ...this.#world.newRecord(microsecondTime), name });
   }
 
-  /** Omitted fields default to those of a finished call of three minutes. */
+  /** Adds a call. By default, it is a finished call of three minutes. */
   recordCall(call: Partial<Stored<'calls'>> & { readonly agent_id: string }): Stored<'calls'> {
     const record = this.#world.newRecord(microsecondTime);
     return putRecord(this.#world, 'calls', {
@@ -117,7 +117,7 @@ export class Dashboard {
     });
   }
 
-  /** Omitted fields default to those of a paid invoice of 49.00 euros. */
+  /** Adds an invoice. By default, it is a paid invoice of 49.00 euros. */
   addInvoice(invoice: Partial<Stored<'invoices'>> = {}): Stored<'invoices'> {
     const now = Math.floor(this.#world.beginWrite() / 1000);
     const id = this.#world.newId();
@@ -148,7 +148,7 @@ export class Dashboard {
     });
   }
 
-  /** Applies a merge patch (RFC 7396) to a record, as an edit in the dashboard. */
+  /** Applies a merge patch (RFC 7396) to a record, like an edit in the dashboard. */
   edit<Name extends CollectionName>(
     collection: Name,
     id: string,
@@ -159,7 +159,7 @@ export class Dashboard {
     const now = world.beginWrite();
     // A top-level field that the patch removes becomes null.
     const emptied = Object.fromEntries(Object.keys(record).map((field) => [field, null]));
-    const { key, patch: visible } = withKeyApart(world, patch);
+    const { key, patch: visible } = separateKey(world, patch);
     const merged = mergePatch(record, visible);
     return putRecord(world, collection, {
       ...emptied,
@@ -170,13 +170,13 @@ export class Dashboard {
     });
   }
 
-  /** Removes a record, and references to it. */
+  /** Removes a record. For an agent, also removes the references to the agent. */
   remove(collection: CollectionName, id: string): void {
     const world = this.#world;
     found(world.records[collection].get(id), collection);
     world.beginWrite();
     world.records[collection].delete(id);
-    if (collection === 'agents') forgetAgent(world, id);
+    if (collection === 'agents') removeReferences(world, id);
   }
 }
 
@@ -191,7 +191,7 @@ function putRecord<Name extends CollectionName>(world: World, collection: Name, 
   return record;
 }
 
-function forgetAgent({ numbers, users }: World, id: string): void {
+function removeReferences({ numbers, users }: World, id: string): void {
   for (const number of numbers.values()) {
     const links = { inbound_agent_id: number.inbound_agent_id, outbound_agent_id: number.outbound_agent_id };
     if (links.inbound_agent_id === id) links.inbound_agent_id = null;
@@ -204,7 +204,7 @@ function forgetAgent({ numbers, users }: World, id: string): void {
   }
 }
 
-function withKeyApart(
+function separateKey(
   world: World,
   patch: { readonly [field: string]: Json },
 ): { key: KeyMarker | undefined; patch: { readonly [field: string]: Json } } {
@@ -217,7 +217,7 @@ function withKeyApart(
   };
 }
 
-/** The time of the edit in the format of the record's times; empty for a record without times. */
+/** Returns the new `updated_at` in the record's own time format, or nothing for a record without this field. */
 function editTime(record: object, now: number): { updated_at?: string } {
   if (!('updated_at' in record)) return {};
   return { updated_at: (String(record.updated_at).endsWith('Z') ? microsecondTime : offsetTime)(now) };
@@ -225,7 +225,7 @@ function editTime(record: object, now: number): { updated_at?: string } {
 
 const patchForm = z.record(z.string(), jsonValue);
 
-/** The routes of the dashboard and the controls; they need no key. Responses are `{ "data": … }`. */
+/** Returns the routes of the dashboard and of the emulator's controls, which need no API key. Response bodies are `{ "data": … }`. */
 export function dashboardRoutes(emulated: Emulated, dashboard: Dashboard): Hono<EmulatorEnv> {
   const routes = new Hono<EmulatorEnv>();
   controlRoutes(routes, emulated);
@@ -235,13 +235,13 @@ export function dashboardRoutes(emulated: Emulated, dashboard: Dashboard): Hono<
       data: dashboard.linkNumber(c.req.param('id'), checkedStrictly(dashboardForms.link, bodyOf(c))),
     }),
   );
-  const creates = <T>(path: string, form: z.ZodType<T>, create: (body: T) => unknown) =>
+  const addCreateRoute = <T>(path: string, form: z.ZodType<T>, create: (body: T) => unknown) =>
     routes.post(path, (c) => c.json({ data: create(checkedStrictly(form, bodyOf(c))) }, 201));
-  creates('/users', dashboardForms.user, (body) => dashboard.inviteUser(body));
-  creates('/knowledge-bases', dashboardForms.knowledgeBase, (body) => dashboard.addKnowledgeBase(body));
-  creates('/calls', dashboardForms.call, (body) => dashboard.recordCall(body));
-  creates('/invoices', dashboardForms.invoice, (body) => dashboard.addInvoice(body));
-  creates('/api-keys', dashboardForms.apiKey, (body) => dashboard.addApiKey(body));
+  addCreateRoute('/users', dashboardForms.user, (body) => dashboard.inviteUser(body));
+  addCreateRoute('/knowledge-bases', dashboardForms.knowledgeBase, (body) => dashboard.addKnowledgeBase(body));
+  addCreateRoute('/calls', dashboardForms.call, (body) => dashboard.recordCall(body));
+  addCreateRoute('/invoices', dashboardForms.invoice, (body) => dashboard.addInvoice(body));
+  addCreateRoute('/api-keys', dashboardForms.apiKey, (body) => dashboard.addApiKey(body));
   routes.patch('/:collection/:id', (c) => {
     const patch: Record<string, Json> = checkedStrictly(patchForm, bodyOf(c));
     return c.json({ data: dashboard.edit(collectionOf(c), c.req.param('id'), patch) });

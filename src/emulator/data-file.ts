@@ -9,8 +9,8 @@ import { type CollectionName, eachCollection, storedSchemas } from './stored-rec
 import type { World, WorldData } from './world.ts';
 
 const FORMAT_VERSION = 1;
-/** Milliseconds between two writes of the file, so that many changes need few writes. */
-const PAUSE = 100;
+/** The delay between a change and its write. Changes during the delay share one write. */
+const WRITE_DELAY_MS = 100;
 
 const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
@@ -24,18 +24,18 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 });
 
 /**
- * Returns the world in a file; undefined if the file does not exist. Changes nothing.
+ * Returns the world from a data file, or undefined if the file does not exist. Does not create the file.
  * @throws UserError for an invalid file.
  */
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
   if (text === undefined) return undefined;
   const content = tryParseJson(text);
-  if (content === undefined) throw damaged(path, 'not JSON');
+  if (content === undefined) throw invalidFileError(path, 'not JSON');
   const checked = dataFile.safeParse(content);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected content'}`);
+  throw invalidFileError(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected content'}`);
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -43,18 +43,18 @@ async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
-    throw new UserError(`cannot read the emulator's data file ${path}: ${String(error)}`, { cause: error });
+    throw new UserError(`cannot read the emulator data file ${path}: ${String(error)}`, { cause: error });
   }
 }
 
-function damaged(path: string, why: string): UserError {
-  return new UserError(`${path} is not an emulator's data file: ${why}`, {
+function invalidFileError(path: string, reason: string): UserError {
+  return new UserError(`${path} is not an emulator data file: ${reason}`, {
     hint: 'Use another file, or move this one away to start with an empty workspace.',
   });
 }
 
 /**
- * Keeps a world in a file. Changes are collected and written together shortly after. `close` writes the rest, and rejects with a UserError
+ * Saves a world to a file. Changes in quick succession are written together. `close` writes pending changes, and rejects with a UserError
  * if the last write failed.
  */
 export class DataFile {
@@ -65,7 +65,7 @@ export class DataFile {
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  /** Writes the world now, so that an unwritable path fails early, and again after each change. */
+  /** Writes the world now, so that an unwritable path fails early, and again after changes. */
   static async open(path: string, world: World): Promise<DataFile> {
     const file = new DataFile(path, world);
     await file.#write();
@@ -91,7 +91,7 @@ export class DataFile {
 
   async #writeChanges(): Promise<void> {
     while (this.#isDirty) {
-      await sleep(PAUSE, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      await sleep(WRITE_DELAY_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       this.#isDirty = false;
       try {
         await this.#write();
@@ -108,10 +108,10 @@ export class DataFile {
     try {
       await replaceFile(this.#path, `${JSON.stringify(content, null, 1)}\n`);
     } catch (error) {
-      const reason = errorMessage(error);
-      const why = errorCode(error) === 'ENOENT' ? 'there is no such folder' : reason;
-      throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, {
-        hint: 'Name a file that can be written with --data.',
+      const message = errorMessage(error);
+      const reason = errorCode(error) === 'ENOENT' ? 'the folder does not exist' : message;
+      throw new UserError(`cannot write the emulator data file ${this.#path}: ${reason}`, {
+        hint: 'Set --data to a writable file.',
         cause: error,
       });
     }

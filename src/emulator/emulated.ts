@@ -4,15 +4,15 @@ import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from '
 import { Faults, type ReceivedRequest } from './faults.ts';
 import type { World } from './world.ts';
 
-/** The maximum number of kept requests: an emulator may run for days. */
-const MOST_KEPT = 200_000;
+/** The maximum number of requests to keep in memory, because an emulator may run for days. */
+const MAX_REQUESTS = 200_000;
 
-/** The state behind the routes. They read the behaviour for each request, because it may change at any time. */
+/** The state of a running emulator. Routes must read `behaviour` for each request, because it can change at any time. */
 export class Emulated {
   readonly world: World;
   readonly faults = new Faults();
   behaviour: EmulatorBehaviour;
-  /** The requests to the API, without those to the dashboard, oldest first. */
+  /** The requests to the API, oldest first. Requests to the dashboard are not recorded. */
   requests: ReceivedRequest[] = [];
 
   constructor(world: World, behaviour: BehaviourPatch = {}) {
@@ -20,19 +20,19 @@ export class Emulated {
     this.behaviour = emulatorBehaviour.parse(behaviour);
   }
 
-  /** Applies a merge patch to the behaviour. Throws a ZodError for an invalid one. */
+  /** Applies a merge patch to the behaviour. Throws a ZodError if the result is invalid. */
   setBehaviour(patch: BehaviourPatch): EmulatorBehaviour {
     this.behaviour = emulatorBehaviour.parse(mergePatch(this.behaviour, patch));
     return this.behaviour;
   }
 
   note(request: ReceivedRequest): void {
-    if (this.requests.length >= MOST_KEPT) this.requests = this.requests.slice(MOST_KEPT / 2);
+    if (this.requests.length >= MAX_REQUESTS) this.requests = this.requests.slice(MAX_REQUESTS / 2);
     this.requests.push(request);
   }
 }
 
-/** The body of a request: none, JSON, or why it is refused. */
+/** The body of a request: none, JSON, or the reason to reject it. */
 export type ReceivedBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: unknown }
@@ -46,7 +46,7 @@ export interface EmulatorEnv {
   };
 }
 
-/** The value after a JSON merge patch (RFC 7396). Undefined keys change nothing. */
+/** Applies a JSON merge patch (RFC 7396) and returns the result. Properties that are undefined are ignored. */
 export function mergePatch(value: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(value) ? { ...value } : {};

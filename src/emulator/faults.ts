@@ -2,31 +2,31 @@ import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
 import type { Immutable } from '../values/json.ts';
 
-/** A received request, without headers. The body is present only if it was JSON. Provider keys in it are replaced. */
+/** A received request, without headers. `body` is present only for a JSON body, in which provider keys are replaced. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path with its query. */
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** A fault of a request. All except `status` and `cut: before` occur after the request was handled. */
+/** A fault to inject. All faults except `status` and `cut: before` occur after the request was handled. */
 const fault = z.union([
   z.strictObject({
     status: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()).optional(),
-    /** Sent unchanged if it is a string, otherwise as JSON. */
+    /** A string is sent unchanged, any other value as JSON. */
     body: z.json().optional(),
-    /** Also handles the request, as if a gateway had timed out. */
+    /** True to handle the request too, as if a gateway had timed out. */
     commit: z.boolean().optional(),
   }),
-  /** Breaks the connection without a response, before the request is handled or after. */
+  /** Closes the connection without a response, before or after the request is handled. */
   z.strictObject({ cut: z.enum(['before', 'after']) }),
-  /** Sends the body in pieces of 16 bytes, this many milliseconds apart. */
+  /** Sends the body in chunks of 16 bytes, with a pause of this many milliseconds before each chunk. */
   z.strictObject({ drip: z.number().min(0) }),
-  /** Breaks the connection after this many bytes of the body. */
+  /** Closes the connection after this many bytes of the body. */
   z.strictObject({ truncate: z.int().min(0) }),
-  /** Delays the finished response. */
+  /** Delays the response by this many milliseconds. */
   z.strictObject({ delayMs: z.number().min(0) }),
   /** Sends the status and the headers, but no body. */
   z.strictObject({ emptyBody: z.literal(true) }),
@@ -37,7 +37,7 @@ export const plannedFault = z.strictObject({
     .strictObject({
       method: z.string().optional(),
       path: z.string().optional(),
-      /** Regular expression that the path with its query must match. */
+      /** A regular expression that the path, including its query, must match. */
       pattern: z
         .string()
         .refine((text) => attempt(() => new RegExp(text)) !== undefined, {
@@ -55,17 +55,17 @@ export type PlannedFault = Immutable<z.input<typeof plannedFault>>;
 
 interface Pending {
   readonly plan: Immutable<z.output<typeof plannedFault>>;
-  left: number;
+  remaining: number;
 }
 
-/** Pending faults. Each request gets at most one: the first that matches, in the order they were added. */
+/** The pending faults. Each request gets at most one fault: the first match in the order of addition. */
 export class Faults {
   #pending: Pending[] = [];
 
   /** Throws a ZodError for an invalid plan. */
   add(planned: PlannedFault): void {
     const plan = plannedFault.parse(planned);
-    this.#pending.push({ plan, left: plan.times });
+    this.#pending.push({ plan, remaining: plan.times });
   }
 
   clear(): void {
@@ -73,14 +73,14 @@ export class Faults {
   }
 
   get pending(): readonly PlannedFault[] {
-    return this.#pending.map(({ plan, left }) => ({ ...plan, times: left }));
+    return this.#pending.map(({ plan, remaining }) => ({ ...plan, times: remaining }));
   }
 
   take(request: ReceivedRequest): Fault | undefined {
     const found = this.#pending.find(({ plan }) => isMatch(plan.match, request));
     if (found === undefined) return undefined;
-    found.left -= 1;
-    if (found.left === 0) this.#pending = this.#pending.filter((pending) => pending !== found);
+    found.remaining -= 1;
+    if (found.remaining === 0) this.#pending = this.#pending.filter((pending) => pending !== found);
     return found.plan.fault;
   }
 }

@@ -7,23 +7,23 @@ const SEEDED_START = Date.UTC(2026, 0, 1);
 
 export type Seed = string | number;
 
-/** The position in the sequence of ids and times. The data file has it, so that a reloaded world continues there. */
+/** The position in the sequence of ids and times. The data file stores it, so that a reloaded world continues the sequence. */
 export interface SequencePoint {
   /** The time of the latest write, in milliseconds since 1970. */
   readonly time: number;
-  /** The number of random texts drawn so far. */
+  /** The number of random strings generated so far. */
   readonly drawn: number;
 }
 
 /**
- * Ids and times of a world. With a seed, both are the same in every run, and the clock advances one second per write.
- * Without one, ids are random and the clock is the machine's, but never runs backwards.
+ * Generates the ids and times of a world. With a seed, both are the same in every run, and the clock advances one second per write.
+ * Without a seed, ids are random, and the clock follows the system clock but never goes back.
  */
 export class IdsAndClock {
   readonly #seed: Seed;
   readonly #isSeeded: boolean;
   #time: number;
-  /** Milliseconds by which this clock is ahead of the machine's. */
+  /** The milliseconds by which this clock is ahead of the system clock. */
   #ahead = 0;
   #idTime = 0;
   #drawn: number;
@@ -40,19 +40,19 @@ export class IdsAndClock {
     return { time: this.#time, drawn: this.#drawn };
   }
 
-  /** Returns the time of the next write, in milliseconds since 1970. */
+  /** Advances the clock for a write. Returns the time of the write in milliseconds since 1970. */
   advance(): number {
     this.#time = this.#isSeeded ? this.#time + 1000 : Math.max(this.#time, Date.now() + this.#ahead);
     return this.#time;
   }
 
-  /** Advances the clock by that many milliseconds. */
+  /** Advances the clock by this number of milliseconds. */
   skip(milliseconds: number): void {
     this.#time += milliseconds;
     if (!this.#isSeeded) this.#ahead = Math.max(0, this.#time - Date.now());
   }
 
-  /** A new id of 26 characters in the ULID format. Ids sort in the order of their creation. */
+  /** Returns a new id of 26 characters in the ULID format. Sorting ids gives the order of their creation. */
   newId(): string {
     this.#idTime = Math.max(this.#time, this.#idTime + 1);
     let time = this.#idTime;
@@ -64,7 +64,7 @@ export class IdsAndClock {
     return text + this.randomText();
   }
 
-  /** Sixteen characters of the id alphabet: 80 bits. */
+  /** Returns 16 random characters of the id alphabet (80 bits). */
   randomText(): string {
     const bytes = createHash('sha256').update(`${this.#seed}:${this.#drawn}`).digest();
     this.#drawn += 1;
@@ -72,12 +72,12 @@ export class IdsAndClock {
   }
 }
 
-/** The time format of agents, numbers and webhooks: `2026-01-01T00:00:01+00:00`. */
+/** Formats a time of an agent, number or webhook: `2026-01-01T00:00:01+00:00`. */
 export function offsetTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, '+00:00');
 }
 
-/** The time format of the other records: `2026-01-01T00:00:01.000000Z`. */
+/** Formats a time of any other record: `2026-01-01T00:00:01.000000Z`. */
 export function microsecondTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/Z$/, '000Z');
 }

@@ -5,7 +5,7 @@ import { microsecondTime } from './ids-and-clock.ts';
 import type { StoredAgent } from './stored-records.ts';
 import type { World } from './world.ts';
 
-const DAY = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 const weights = z
   .record(z.string().min(1), z.number().min(0))
@@ -13,18 +13,18 @@ const weights = z
     error: 'expected a weight above 0',
   });
 
-/** The distribution of calls: weights of the values of a field, and medians. */
+/** The distribution of generated calls: a weight for each value of a field, or the median of a numeric field. */
 const outcomes = z.strictObject({
   session_outcome: weights,
   end_reason: weights,
   session_status: weights,
-  /** Seconds. */
+  /** The median duration in seconds. */
   duration: z.number().positive(),
   e2e_latency: z.number().positive(),
   cost: z.number().positive(),
 });
 
-const usual: z.infer<typeof outcomes> = {
+const defaultOutcomes: z.infer<typeof outcomes> = {
   session_outcome: { resolved: 0.7, unresolved: 0.15, escalated: 0.15 },
   end_reason: { hangup: 0.8, transfer: 0.15, timeout: 0.05 },
   session_status: { active: 0.95, abandoned: 0.05 },
@@ -33,11 +33,11 @@ const usual: z.infer<typeof outcomes> = {
   cost: 0.4,
 };
 
-/** Calls in the days after each publication of an agent. The clock skips these days. */
+/** The calls to generate for the days after each publication of an agent. The clock skips these days. */
 export const madeCalls = outcomes.partial().extend({
   perDay: z.number().positive().max(100_000),
   days: z.number().positive().max(3650).default(14),
-  /** Overrides by version number. */
+  /** Overrides for single versions, by version number. */
   versions: z.record(z.string(), outcomes.partial()).default({}),
 });
 
@@ -52,12 +52,12 @@ export const usualCall = {
   analysis: null,
 } as const;
 
-/** Makes the calls of the days after a publication, and moves the clock to their end. */
+/** Generates the calls for the days after a publication, and advances the clock by these days. */
 export function makeCalls(world: World, agent: StoredAgent, { perDay, days, versions, ...given }: MadeCalls): void {
-  const rates = { ...usual, ...given, ...versions[String(agent.version)] } as typeof usual;
-  const { random, spread } = randomFrom(world.sequence.randomText());
+  const rates = { ...defaultOutcomes, ...given, ...versions[String(agent.version)] } as typeof defaultOutcomes;
+  const { random, spread } = createRandom(world.sequence.randomText());
   const published = Date.parse(agent.published_at ?? '');
-  const starts = Array.from({ length: Math.round(perDay * days) }, () => published + random() * days * DAY);
+  const starts = Array.from({ length: Math.round(perDay * days) }, () => published + random() * days * DAY_MS);
   for (const start of starts.sort((a, b) => a - b)) {
     const seconds = Math.max(1, Math.round(rates.duration * spread()));
     const end = microsecondTime(start + seconds * 1000);
@@ -69,9 +69,9 @@ export function makeCalls(world: World, agent: StoredAgent, { perDay, days, vers
       end_time: end,
       duration: new Date(seconds * 1000).toISOString().slice(11, 19),
       cost: Number((rates.cost * spread()).toFixed(2)),
-      end_reason: chosen(rates.end_reason, random()),
-      session_status: chosen(rates.session_status, random()),
-      session_outcome: chosen(rates.session_outcome, random()),
+      end_reason: selectWeighted(rates.end_reason, random()),
+      session_status: selectWeighted(rates.session_status, random()),
+      session_outcome: selectWeighted(rates.session_outcome, random()),
       e2e_latency: Math.round(rates.e2e_latency * spread()),
       agent_id: agent.id,
       workspace_id: world.workspaceId,
@@ -79,23 +79,23 @@ export function makeCalls(world: World, agent: StoredAgent, { perDay, days, vers
       updated_at: end,
     });
   }
-  world.sequence.skip(days * DAY);
+  world.sequence.skip(days * DAY_MS);
 }
 
-/** @param at from 0 to below 1 */
-function chosen(values: Readonly<Record<string, number>>, at: number): string {
-  const all = Object.entries(values);
-  let left = at * all.reduce((sum, [, weight]) => sum + weight, 0);
-  for (const [value, weight] of all) {
-    left -= weight;
-    if (left < 0) return value;
+/** Selects a value by its weight. @param at a random number from 0 to below 1 */
+function selectWeighted(weightOf: Readonly<Record<string, number>>, at: number): string {
+  const entries = Object.entries(weightOf);
+  let remaining = at * entries.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [value, weight] of entries) {
+    remaining -= weight;
+    if (remaining < 0) return value;
   }
-  return all.at(-1)?.[0] ?? '';
+  return entries.at(-1)?.[0] ?? '';
 }
 
-/** Reproducible random numbers: uniform from 0 to below 1, and log-normal factors with a median of 1. */
-function randomFrom(text: string): { random(): number; spread(): number } {
-  let state = createHash('sha256').update(text).digest().readUInt32LE(0);
+/** Returns generators of reproducible random numbers: uniform from 0 to below 1, and log-normal with a median of 1. */
+function createRandom(seed: string): { random(): number; spread(): number } {
+  let state = createHash('sha256').update(seed).digest().readUInt32LE(0);
   // mulberry32
   const random = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -10,7 +10,7 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-/** A paged list. Records that are added or removed shift cursors that are positions, but not cursors that name a key. */
+/** A paged list. Adding or removing records shifts cursors with a position, but not cursors with a key. */
 export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
@@ -30,12 +30,12 @@ export interface ListPage<T> {
 }
 
 interface PageCursor {
-  /** `at` and `upTo`: the page begins or ends at this position. `before` and `after`: relative to a key. */
+  /** With `at` and `upTo`, the page begins or ends at a position. With `before` and `after`, it ends before or begins after a key. */
   readonly side: 'before' | 'after' | 'at' | 'upTo';
   readonly key: string | number;
 }
 
-/** One page of the items. Throws a 422 for an invalid cursor. */
+/** Returns one page of the items. Throws a 422 for an invalid cursor. */
 export function pageOf<T>(
   items: Iterable<T>,
   listing: PagedList<T>,
@@ -52,8 +52,8 @@ export function pageOf<T>(
   const size = Math.min(request.per_page ?? DEFAULT_PER_PAGE, most ?? Number.POSITIVE_INFINITY);
   const cursor = request.cursor === undefined ? undefined : parseCursor(request.cursor, listing);
   const { start, end } = bounds(sorted, listing, { cursor, size });
-  const isForth = cursor?.side === 'after' || cursor?.side === 'at';
-  const data = sorted.slice(isForth ? Math.max(0, start - overlap) : start, end);
+  const isForward = cursor?.side === 'after' || cursor?.side === 'at';
+  const data = sorted.slice(isForward ? Math.max(0, start - overlap) : start, end);
   const [first] = data;
   const last = data.at(-1);
   const isPosition = behaviour.cursors === 'position';
@@ -89,8 +89,8 @@ function bounds<T>(
 }
 
 function compareKeys<T>({ order }: PagedList<T>, a: string | number, b: string | number): number {
-  const rising = a < b ? -1 : a > b ? 1 : 0;
-  return order === 'ascending' ? rising : -rising;
+  const ascending = a < b ? -1 : a > b ? 1 : 0;
+  return order === 'ascending' ? ascending : -ascending;
 }
 
 function previousCursorOf(
@@ -118,7 +118,7 @@ function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
 
 const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
 
-/** Yields the records and, if the API key sees a second workspace, a copy of each with another id. */
+/** Yields the records and, if the API key can read a second workspace, a copy of each record with another id. */
 export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(
   records: Iterable<T>,
   { behaviour }: Emulated,
@@ -126,22 +126,22 @@ export function* seenByKey<T extends { readonly id: string; readonly workspace_i
   for (const record of records) {
     yield record;
     if (!behaviour.seesOtherWorkspace) continue;
-    // About half of the copies come before their originals, in ascending and in descending order.
+    // In ascending and in descending order, about half of the copies sort before their originals.
     const first = Number.parseInt(record.id.at(-1) ?? '', 36) % 2 === 0 ? '00' : 'ZZ';
     yield { ...record, id: first + record.id.slice(2), workspace_id: OTHER_WORKSPACE_ID };
   }
 }
 
-/** Yields the records and, if lists contain a record without a name, such a copy of the first record. */
+/** Yields the records and, if lists contain a nameless record, a copy of the first record in which `nameField` is null. */
 export function* withNameless<T extends { readonly id: string }>(
   records: Iterable<T>,
-  naming: keyof T & string,
+  nameField: keyof T & string,
   { behaviour }: Emulated,
 ): Generator<T> {
   let isShown = !behaviour.listsNameless;
   for (const record of records) {
     yield record;
-    if (!isShown) yield { ...record, id: `0N${record.id.slice(2)}`, [naming]: null };
+    if (!isShown) yield { ...record, id: `0N${record.id.slice(2)}`, [nameField]: null };
     isShown = true;
   }
 }

@@ -1,12 +1,12 @@
 import type { EmulatorBehaviour } from './behaviour.ts';
 
-/** One problem of a request; `field` is a path such as `llm_config.model`, empty for the whole request. */
+/** A problem with a request. `field` is a path such as `llm_config.model`, or empty for the whole request. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
 }
 
-/** A request that is answered with a status of 400 or more. */
+/** An error that is returned as a response with a status of 400 or more. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -28,12 +28,12 @@ export class Refusal extends Error {
   }
 }
 
-export function notFound(what: string): Refusal {
-  return new Refusal(404, `${what} not found`);
+export function notFound(noun: string): Refusal {
+  return new Refusal(404, `${noun} not found`);
 }
 
-export function found<T>(record: T | undefined, what: string): T {
-  if (record === undefined) throw notFound(what);
+export function found<T>(record: T | undefined, noun: string): T {
+  if (record === undefined) throw notFound(noun);
   return record;
 }
 
@@ -43,7 +43,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return new Refusal(422, `${first?.message ?? 'The request is invalid'}${more}`, { problems });
 }
 
-/** The response to a refused request, in the configured style. */
+/** Returns the response for a refusal in the configured style. */
 export function refusalResponse(refusal: Refusal, style: EmulatorBehaviour['errorStyle']): Response {
   const isHtml = style === 'html';
   const body = isHtml ? htmlPage(refusal) : JSON.stringify(jsonBody(refusal, style));

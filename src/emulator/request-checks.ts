@@ -7,7 +7,7 @@ import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { type ListPage, type PagedList, type PageRequest, pageOf } from './pagination.ts';
 import { type FieldProblem, invalid, notFound, Refusal } from './refusal.ts';
 
-/** The JSON object in the body of a request; `{}` without a body. Throws a Refusal for anything else. */
+/** Returns the JSON object in a request body, or `{}` without a body. Throws a Refusal for any other body. */
 export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {
   const { body } = c.env;
   switch (body.kind) {
@@ -27,13 +27,13 @@ export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown
   }
 }
 
-/** The input as the schema parses it, without unknown fields. Throws a 422. */
+/** Parses the input with the schema. Ignores unknown fields. Throws a 422 for an invalid input. */
 export function checked<T>(schema: z.ZodType<T>, input: unknown): T {
   const { error } = schema.safeParse(input);
   return checkedStrictly(schema, error === undefined ? input : withoutUnknownFields(input, error.issues));
 }
 
-/** Like `checked`, but unknown fields also throw a 422. The dashboard uses it, because its callers are tests and people. */
+/** Like `checked`, but also throws a 422 for unknown fields. Used for dashboard routes, which only tests and people call. */
 export function checkedStrictly<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
@@ -49,9 +49,9 @@ function withoutUnknownFields(input: unknown, issues: readonly z.core.$ZodIssue[
   const copy: unknown = structuredClone(input);
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') continue;
-    let place: unknown = copy;
-    for (const key of issue.path) place = isContainer(place) ? place[key] : undefined;
-    if (isContainer(place)) for (const key of issue.keys) delete place[key];
+    let container: unknown = copy;
+    for (const key of issue.path) container = isContainer(container) ? container[key] : undefined;
+    if (isContainer(container)) for (const key of issue.keys) delete container[key];
   }
   return copy;
 }
@@ -70,7 +70,7 @@ const pageQuery = z.object({
   cursor: z.string().optional(),
 });
 
-/** The body of a write, normalised as configured. Throws a Refusal. */
+/** Returns the body of a write, normalised as configured. Throws a Refusal for an invalid body. */
 export function writtenBody<T>(c: Context<EmulatorEnv>, schema: z.ZodType<T>, { normalise }: EmulatorBehaviour): T {
   const body = bodyOf(c);
   return checked(schema, normalise.trim ? trimTexts(body) : body);

@@ -9,28 +9,28 @@ import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated, EmulatorEnv, ReceivedBody } from './emulated.ts';
 import type { Fault, ReceivedRequest } from './faults.ts';
 
-/** Called for each request to the API before it is handled. May return a fault. */
+/** A hook that is called before each API request is handled. It can return a fault to inject. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
 
 interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
   readonly emulated: Emulated;
   readonly onRequest?: RequestHook | undefined;
-  /** Aborts when the emulator closes. */
+  /** Aborted when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
 /**
  * Wraps the routes: records each request, adds latency, and injects faults.
- * Requests of the dashboard bypass all of it.
+ * Dashboard requests bypass these steps.
  */
 export function requestPipeline(
   parts: RequestPipelineParts,
 ): (request: Request, bindings: HttpBindings) => Promise<Response> {
   return async (request, bindings) => {
     const body = await readBody(bindings.incoming);
-    const carryOut = async (): Promise<Response> =>
-      compressed(await parts.app.fetch(request, { ...bindings, body }), parts.emulated.behaviour.compresses);
+    const handle = async (): Promise<Response> =>
+      compress(await parts.app.fetch(request, { ...bindings, body }), parts.emulated.behaviour.compresses);
     const path = bindings.incoming.url ?? '/';
     if (path.startsWith('/__emulator')) return parts.app.fetch(request, { ...bindings, body });
     const { method } = request;
@@ -39,51 +39,51 @@ export function requestPipeline(
     parts.emulated.note(received);
     const latency = parts.emulated.behaviour.latencyMs;
     if (latency > 0) await pause(latency, parts.closing);
-    if (parts.closing.aborted) return withoutAnswer(bindings);
+    if (parts.closing.aborted) return closeConnection(bindings);
     const fault = (await parts.onRequest?.(received)) ?? parts.emulated.faults.take(received);
-    return fault === undefined ? carryOut() : withFault(fault, { carryOut, bindings, closing: parts.closing });
+    return fault === undefined ? handle() : injectFault(fault, { handle, bindings, closing: parts.closing });
   };
 }
 
 interface FaultyExchange {
-  readonly carryOut: () => Promise<Response>;
+  readonly handle: () => Promise<Response>;
   readonly bindings: HttpBindings;
   readonly closing: AbortSignal;
 }
 
-async function withFault(fault: Fault, { carryOut, bindings, closing }: FaultyExchange): Promise<Response> {
+async function injectFault(fault: Fault, { handle, bindings, closing }: FaultyExchange): Promise<Response> {
   const { outgoing } = bindings;
   if ('status' in fault) {
-    if (fault.commit === true) await carryOut();
-    return statusAnswer(fault);
+    if (fault.commit === true) await handle();
+    return statusResponse(fault);
   }
   if ('cut' in fault) {
-    if (fault.cut === 'after') await carryOut();
-    return withoutAnswer(bindings);
+    if (fault.cut === 'after') await handle();
+    return closeConnection(bindings);
   }
-  const answer = await carryOut();
+  const response = await handle();
   if ('drip' in fault) {
-    await sendDripping(answer, outgoing, () => pause(fault.drip, closing));
+    await sendDripping(response, outgoing, () => pause(fault.drip, closing));
     return RESPONSE_ALREADY_SENT;
   }
   if ('truncate' in fault) {
-    await sendTruncated(answer, outgoing, fault.truncate);
-    return withoutAnswer(bindings);
+    await sendTruncated(response, outgoing, fault.truncate);
+    return closeConnection(bindings);
   }
   if ('delayMs' in fault) {
     await pause(fault.delayMs, closing);
-    return answer;
+    return response;
   }
-  return new Response(null, { status: answer.status, headers: answer.headers });
+  return new Response(null, { status: response.status, headers: response.headers });
 }
 
-/** Breaks the connection. */
-function withoutAnswer({ outgoing }: HttpBindings): Response {
+/** Closes the connection without a response. */
+function closeConnection({ outgoing }: HttpBindings): Response {
   outgoing.socket?.destroy();
   return RESPONSE_ALREADY_SENT;
 }
 
-function statusAnswer({ status, headers, body }: Extract<Fault, { status: number }>): Response {
+function statusResponse({ status, headers, body }: Extract<Fault, { status: number }>): Response {
   const isText = typeof body === 'string';
   const content = body === undefined ? null : isText ? body : JSON.stringify(body);
   const type = content === null ? {} : { 'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json' };
@@ -94,22 +94,22 @@ async function pause(milliseconds: number, closing: AbortSignal): Promise<void> 
   if (!closing.aborted) await sleep(milliseconds, undefined, { signal: closing }).catch(() => undefined);
 }
 
-/** Size of the pieces of a slow body, in bytes. */
-const PIECE = 16;
+/** The chunk size of a slow body, in bytes. */
+const CHUNK_BYTES = 16;
 
-/** Sends the answer in small pieces, with a pause before each. */
-async function sendDripping(answer: Response, outgoing: ServerResponse, pause: () => Promise<void>): Promise<void> {
-  const body = await writeHead(answer, outgoing);
-  for (let sent = 0; sent < body.length && !outgoing.destroyed; sent += PIECE) {
+/** Sends the response in small chunks, with a pause before each chunk. */
+async function sendDripping(response: Response, outgoing: ServerResponse, pause: () => Promise<void>): Promise<void> {
+  const body = await writeHead(response, outgoing);
+  for (let sent = 0; sent < body.length && !outgoing.destroyed; sent += CHUNK_BYTES) {
     await pause();
-    outgoing.write(body.subarray(sent, sent + PIECE));
+    outgoing.write(body.subarray(sent, sent + CHUNK_BYTES));
   }
   outgoing.end();
 }
 
-/** Announces the length of the whole body, but sends only its first bytes. */
-async function sendTruncated(answer: Response, outgoing: ServerResponse, bytes: number): Promise<void> {
-  const body = await writeHead(answer, outgoing);
+/** Declares the length of the whole body in `content-length`, but sends only its first bytes. */
+async function sendTruncated(response: Response, outgoing: ServerResponse, bytes: number): Promise<void> {
+  const body = await writeHead(response, outgoing);
   outgoing.flushHeaders();
   await new Promise<void>((resolve) => {
     outgoing.once('close', resolve);
@@ -117,32 +117,32 @@ async function sendTruncated(answer: Response, outgoing: ServerResponse, bytes: 
   });
 }
 
-async function writeHead(answer: Response, outgoing: ServerResponse): Promise<Buffer> {
-  const body = Buffer.from(await answer.arrayBuffer());
-  outgoing.writeHead(answer.status, {
-    ...Object.fromEntries(answer.headers),
+async function writeHead(response: Response, outgoing: ServerResponse): Promise<Buffer> {
+  const body = Buffer.from(await response.arrayBuffer());
+  outgoing.writeHead(response.status, {
+    ...Object.fromEntries(response.headers),
     'content-length': String(body.length),
   });
   return body;
 }
 
-const COMPRESSING = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
+const COMPRESSORS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
 
-/** The response with its body compressed; unchanged without an encoding. */
-async function compressed(answer: Response, encoding: EmulatorBehaviour['compresses']): Promise<Response> {
-  if (encoding === null) return answer;
-  const body = COMPRESSING[encoding](Buffer.from(await answer.arrayBuffer()));
-  const { status } = answer;
-  const headers = new Headers(answer.headers);
+/** Returns the response with a compressed body, or unchanged if `encoding` is null. */
+async function compress(response: Response, encoding: EmulatorBehaviour['compresses']): Promise<Response> {
+  if (encoding === null) return response;
+  const body = COMPRESSORS[encoding](Buffer.from(await response.arrayBuffer()));
+  const { status } = response;
+  const headers = new Headers(response.headers);
   headers.delete('content-length');
   headers.set('content-encoding', encoding);
   return new Response(new Uint8Array(body), { status, headers });
 }
 
-/** Larger than any valid request. */
-const LARGEST = 16 * 1024 * 1024;
+/** The maximum body size in bytes. It exceeds the size of any valid request. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** Reads the raw body, including that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
+/** Reads the raw body, because a fetch `Request` cannot have a body for a GET. Rejects if the connection closes early. */
 async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   const { headers } = incoming;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return { kind: 'none' };
@@ -150,10 +150,10 @@ async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= LARGEST) chunks.push(chunk);
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
   if (size === 0) return { kind: 'none' };
-  if (size > LARGEST) return { kind: 'too-large' };
+  if (size > MAX_BODY_BYTES) return { kind: 'too-large' };
   if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return { kind: 'wrong-type' };
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
@@ -163,7 +163,7 @@ async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   }
 }
 
-/** The body with all provider keys replaced. */
+/** Returns the body with all provider keys replaced. */
 function withoutKeys(body: unknown): unknown {
   return mapParts(body, (part, key) => (key === 'api_key' ? '(secret)' : withoutKeys(part)));
 }

@@ -32,7 +32,7 @@ import {
   showWebhook,
 } from './views.ts';
 
-/** The endpoints of the API. */
+/** Adds the API endpoints. */
 export function addApiRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   for (const add of [agentRoutes, numberRoutes, webhookRoutes, userRoutes, listRoutes]) add(api, emulated);
 }
@@ -41,7 +41,7 @@ const versionList: PagedList<StoredVersion> = { name: 'versions', key: ({ versio
 
 function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
-  const agentNamed = (id: string) => found(world.agents.get(id), 'Agent');
+  const agentById = (id: string) => found(world.agents.get(id), 'Agent');
   api.post('/agents', (c) => {
     const { behaviour } = emulated;
     const agent = createAgent(world, writtenBody(c, agentRequest(), behaviour), behaviour);
@@ -49,34 +49,34 @@ function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     return c.json({ data: showAgent(emulated, agent) }, behaviour.agentCreateStatus);
   });
   api.get('/agents/:id', (c) => {
-    const agent = agentNamed(c.req.param('id'));
+    const agent = agentById(c.req.param('id'));
     if (world.isHidden(agent.id)) throw notFound('Agent');
     return c.json({ data: showAgent(emulated, agent, emulated.behaviour.shows.read) });
   });
   api.put('/agents/:id', (c) => {
     const { behaviour } = emulated;
-    const agent = agentNamed(c.req.param('id'));
+    const agent = agentById(c.req.param('id'));
     const body = writtenBody(c, agentRequest(), behaviour);
     const { fields, answer } = behaviour.ignoredByPut;
     const updated = updateAgent(world, agent, { body, rules: behaviour });
-    const kept = withFieldsOf(updated, agent, fields);
-    world.agents.set(kept.id, kept);
-    const shown = answer === 'sent' ? updated : kept;
+    const stored = withFieldsOf(updated, agent, fields);
+    world.agents.set(stored.id, stored);
+    const shown = answer === 'sent' ? updated : stored;
     return c.json({ data: showAgent(emulated, shown, behaviour.shows.update) });
   });
   api.get('/agents/:id/versions', (c) => {
-    const { versions } = agentNamed(c.req.param('id'));
+    const { versions } = agentById(c.req.param('id'));
     const { data, meta } = pageIn(c, versionList, { items: versions, emulated });
     return c.json({ data: data.map((each) => showVersionSummary(each, emulated.behaviour)), meta });
   });
   api.get('/agents/:id/versions/:version', (c) => {
-    const agent = agentNamed(c.req.param('id'));
-    const wanted = c.req.param('version');
+    const agent = agentById(c.req.param('id'));
+    const requested = c.req.param('version');
     const version =
-      wanted === 'latest'
+      requested === 'latest'
         ? agent.versions.at(-1)
-        : agent.versions.find((candidate) => String(candidate.version) === wanted);
-    if (wanted === 'latest' && version === undefined && emulated.behaviour.noLatestVersion === 'null')
+        : agent.versions.find((candidate) => String(candidate.version) === requested);
+    if (requested === 'latest' && version === undefined && emulated.behaviour.noLatestVersion === 'null')
       return c.json({ data: null });
     return c.json({ data: showVersion(emulated, agent, found(version, 'Agent version')) });
   });
@@ -211,11 +211,11 @@ function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
       data: showCall(found(world.records.calls.get(c.req.param('id')), 'Call history'), emulated.behaviour),
     }),
   );
-  // Newest first. The cursor is the id of an invoice.
+  // The list is sorted newest first. A cursor is the id of an invoice.
   api.get('/workspaces/:workspace/billing/history', (c) => {
     requireWorkspace(emulated, c.req.param('workspace'));
     if (emulated.behaviour.invoiceLimit === 'refused' && c.req.query('limit') !== undefined) {
-      throw invalid([{ field: 'limit', message: 'The limit cannot be chosen' }]);
+      throw invalid([{ field: 'limit', message: 'The limit parameter is not supported' }]);
     }
     const { limit, starting_after: after, ending_before: before } = checked(invoiceQuery, c.req.query());
     const invoices = [...world.records.invoices.values()].sort(
@@ -223,7 +223,7 @@ function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     );
     const indexOf = (id: string, field: string): number => {
       const index = invoices.findIndex((invoice) => invoice.id === id);
-      if (index === -1) throw invalid([{ field, message: `No such invoice: ${field} names none` }]);
+      if (index === -1) throw invalid([{ field, message: `The invoice in ${field} does not exist` }]);
       return index;
     };
     const start = after === undefined ? 0 : indexOf(after, 'starting_after') + 1;
@@ -240,7 +240,7 @@ function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviou
   return checked(callFilter(), { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
-/** Returns a predicate for calls in the range, including its bounds. */
+/** Returns a predicate that is true for calls in the range, including its bounds. */
 function rangeOf(
   { date_from, date_to }: CallFilter,
   { callDates }: EmulatorBehaviour,

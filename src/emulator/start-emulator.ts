@@ -16,17 +16,17 @@ import { World } from './world.ts';
 export const DEFAULT_WORKSPACE_ID = '01JEMV1AT0RW0RKSPACE000001';
 
 export interface EmulatorOptions {
-  /** 0, the default, takes any free port. */
+  /** The port. The default is 0, which selects a free port. */
   readonly port?: number | undefined;
-  /** 127.0.0.1 by default. */
+  /** The host name or address. The default is 127.0.0.1. */
   readonly host?: string | undefined;
-  /** `DEFAULT_WORKSPACE_ID`, or that of the data file, by default. */
+  /** The workspace id. The default is the id in the data file, otherwise `DEFAULT_WORKSPACE_ID`. */
   readonly workspaceId?: string | undefined;
-  /** The accepted bearer key; any if absent. */
+  /** The accepted bearer key. If absent, any key is accepted. */
   readonly apiKey?: string | undefined;
-  /** Makes ids and times reproducible. */
+  /** The seed for reproducible ids and times. */
   readonly seed?: Seed | undefined;
-  /** File of the world, loaded at the start if it exists. Without it, the world is in memory. */
+  /** The path of the data file, which is loaded at startup if it exists. If absent, all records are kept only in memory. */
   readonly dataFile?: string | undefined;
   readonly behaviour?: BehaviourPatch | undefined;
   readonly onRequest?: RequestHook | undefined;
@@ -34,7 +34,7 @@ export interface EmulatorOptions {
 
 export type Emulator = Readonly<Awaited<ReturnType<typeof startEmulator>>>;
 
-/** Starts the emulator. Throws a UserError for a port in use and for an invalid data file. */
+/** Starts the emulator. Throws a UserError if the port is in use or the data file is invalid. */
 export async function startEmulator(options: EmulatorOptions = {}) {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
@@ -43,14 +43,14 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   const dashboard = new Dashboard(emulated);
   const app = emulatorApp(emulated, { apiKey: options.apiKey, dashboard });
   const { onRequest, host = '127.0.0.1' } = options;
-  const enter = requestPipeline({ app, emulated, onRequest, closing: closing.signal });
+  const handleRequest = requestPipeline({ app, emulated, onRequest, closing: closing.signal });
   const server = createAdaptorServer({
-    fetch: (request, bindings) => enter(request, bindings as HttpBindings),
+    fetch: (request, bindings) => handleRequest(request, bindings as HttpBindings),
     createServer,
     overrideGlobalObjects: false,
   }) as Server;
   const port = await listen(server, host, options.port ?? 0);
-  /** Breaks open connections and writes the data file. Rejects if that fails. */
+  /** Closes open connections and writes the data file. Rejects if the file cannot be written. */
   const close = async (): Promise<void> => {
     closing.abort();
     await stop(server);
@@ -71,7 +71,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     get behaviour(): EmulatorBehaviour {
       return emulated.behaviour;
     },
-    /** Applies a merge patch to the behaviour. Throws a ZodError for an invalid one. */
+    /** Applies a merge patch to the behaviour. Throws a ZodError if the result is invalid. */
     setBehaviour: (patch: BehaviourPatch) => emulated.setBehaviour(patch),
     clearRequests: () => {
       emulated.requests = [];
@@ -84,7 +84,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
 async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Promise<World> {
   const data = dataFile === undefined ? undefined : await loadWorldData(dataFile);
   if (data !== undefined && workspaceId !== undefined && workspaceId !== data.workspace_id) {
-    throw new UserError(`${dataFile} holds the workspace ${data.workspace_id}, not ${workspaceId}`, {
+    throw new UserError(`${dataFile} belongs to workspace ${data.workspace_id}, not ${workspaceId}`, {
       hint: 'Use another data file, or omit --workspace-id.',
     });
   }
@@ -94,9 +94,9 @@ async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Prom
 async function listen(server: Server, host: string, port: number): Promise<number> {
   server.listen(port, host);
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EADDRINUSE' ? 'already in use' : cause.message;
-    const hint = 'Choose another with --port and --host; --port 0 picks a free one.';
-    throw new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause });
+    const reason = cause.code === 'EADDRINUSE' ? 'already in use' : cause.message;
+    const hint = 'Choose another address with --host and --port. --port 0 selects a free port.';
+    throw new UserError(`cannot listen on ${host}:${port}: ${reason}`, { hint, cause });
   });
   return (server.address() as AddressInfo).port;
 }

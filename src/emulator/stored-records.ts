@@ -4,7 +4,7 @@ import { agentConfigs } from '../platform/records/agent-records.ts';
 import { phoneNumberText } from '../platform/records/number-records.ts';
 import { webhookRequest } from '../platform/records/webhook-records.ts';
 
-/** A salted digest of a provider key: enough to recognize the key, never the key. */
+/** A salted digest of a provider key. It can verify a key but does not contain it. */
 const keyMarker = z.strictObject({ salt: z.string(), digest: z.string() }).readonly();
 export type KeyMarker = z.infer<typeof keyMarker>;
 
@@ -17,8 +17,8 @@ export function isMarkedKey(marker: KeyMarker, key: string): boolean {
 }
 
 /*
- * The stored records of a world: the form of the API, with the fields that responses hide. The data file and edits in the dashboard are
- * checked against these schemas.
+ * The schemas of stored records. They contain the fields of the API and the fields that responses omit. The data file and edits in the
+ * dashboard are checked against these schemas.
  */
 
 const id = z.string().min(1);
@@ -40,18 +40,18 @@ const storedVersion = z.strictObject({
   ...agentConfiguration,
 });
 
-/** The collections of a world by the names that the dashboard's paths use. */
+/** The schema of each collection, by its name in the paths of the dashboard. */
 const collections = {
   agents: z.strictObject({
     id,
     status: z.string(),
     version: z.int().nullable(),
     ...agentConfiguration,
-    /** Replaces `llm_config.api_key`. */
+    /** Stored in place of `llm_config.api_key`. */
     api_key: keyMarker.nullable(),
     ...stamps,
     published_at: timestamp.nullable(),
-    /** Oldest first. */
+    /** The published versions, oldest first. */
     versions: z.array(storedVersion),
   }),
   numbers: z.strictObject({
@@ -97,10 +97,10 @@ const collections = {
     id,
     name: z.string(),
     email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
-    /** Values that requests do not accept are shown too. */
+    /** The platform also returns roles that requests do not accept. */
     role: z.string().min(1).nullable(),
     is_owner: z.boolean(),
-    /** Values that requests do not accept are shown too. */
+    /** The platform also returns modules that requests do not accept. */
     modules: z.array(z.string()),
     agent_ids: z.array(id),
   }),
@@ -129,7 +129,7 @@ const collections = {
 export type CollectionName = keyof typeof collections;
 export type Stored<Name extends CollectionName> = z.infer<(typeof collections)[Name]>;
 
-/** The schemas, typed so that indexing with a generic name gives the matching schema. */
+/** The schemas of all collections. The type maps a generic collection name to the type of its schema. */
 export const storedSchemas: { readonly [Name in CollectionName]: z.ZodType<Stored<Name>> } = collections;
 
 export type StoredAgent = Stored<'agents'>;

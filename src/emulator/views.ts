@@ -4,7 +4,7 @@ import type { Emulated } from './emulated.ts';
 import { microsecondTime } from './ids-and-clock.ts';
 import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
 
-/** The shown form of an agent, with only the given config objects. */
+/** Returns an agent in the form of the API, with only the given config objects. */
 export function showAgent(
   { world, behaviour }: Pick<Emulated, 'world' | 'behaviour'>,
   agent: StoredAgent,

@@ -15,18 +15,18 @@ interface WorldOptions {
 
 type WorldRecords = { readonly [Name in CollectionName]: Map<string, Stored<Name>> };
 
-/** The records of one workspace. They are replaced, never changed in place. */
+/** The records of one workspace. A change must replace the record; records are never mutated. */
 export class World {
   readonly workspaceId: string;
   readonly sequence: IdsAndClock;
-  /** All collections, each by id. */
+  /** The records of all collections, by collection and id. */
   readonly records: WorldRecords;
   readonly agents: WorldRecords['agents'];
   readonly numbers: WorldRecords['numbers'];
   readonly knowledgeBases: WorldRecords['knowledge-bases'];
   readonly webhooks: WorldRecords['webhooks'];
   readonly users: WorldRecords['users'];
-  /** Called at the start of every write; the write itself is over before the next turn of the event loop. */
+  /** Called at the start of every write. The write finishes before the next turn of the event loop. */
   onWrite: () => void = () => {};
   readonly #readsBefore = new Map<string, number>();
   #numbersByAgent: ReturnType<typeof linksOf> | undefined;
@@ -42,26 +42,26 @@ export class World {
     this.users = this.records.users;
   }
 
-  /** Hides a new record from that many reads. */
+  /** Hides a new record from the given number of reads. */
   showLater(id: string, reads: number): void {
     if (reads > 0) this.#readsBefore.set(id, reads);
   }
 
-  /** Counts a read of a record. True if the record is still hidden. */
+  /** Counts a read of a record. Returns true if the record is still hidden. */
   isHidden(id: string): boolean {
-    const left = this.#readsBefore.get(id) ?? 0;
-    if (left > 0) this.#readsBefore.set(id, left - 1);
-    return left > 0;
+    const remaining = this.#readsBefore.get(id) ?? 0;
+    if (remaining > 0) this.#readsBefore.set(id, remaining - 1);
+    return remaining > 0;
   }
 
-  /** Begins a write. Returns its time in milliseconds since 1970. Must be called once for each change. */
+  /** Begins a write and returns its time in milliseconds since 1970. Must be called once for each change. */
   beginWrite(): number {
     this.#numbersByAgent = undefined;
     this.onWrite();
     return this.sequence.advance();
   }
 
-  /** Begins a write. Returns the id, workspace and times of a new record. */
+  /** Begins a write and returns the id, workspace and times of a new record. */
   newRecord(timeText: (milliseconds: number) => string) {
     const now = timeText(this.beginWrite());
     return { id: this.newId(), workspace_id: this.workspaceId, created_at: now, updated_at: now };
@@ -71,7 +71,7 @@ export class World {
     return this.sequence.newId();
   }
 
-  /** The numbers that an agent answers or calls from, in the order in which they were registered. */
+  /** Returns the numbers that are linked to an agent, in the order of their creation. */
   numbersOf(agentId: string): readonly StoredNumber[] {
     this.#numbersByAgent ??= linksOf(this.numbers.values());
     return this.#numbersByAgent.get(agentId) ?? [];

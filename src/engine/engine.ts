@@ -6,7 +6,7 @@ import { planWithRoutes } from './observe/plan-routes.ts';
 import { missingAmong } from './observe/read-all.ts';
 import type { ObserveOptions } from './observe/read-records.ts';
 
-/** A plan with everything that `apply` needs. */
+/** A plan with the data that `apply` needs. */
 export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'> {
   readonly plan: Plan;
   readonly observing: ObserveOptions;

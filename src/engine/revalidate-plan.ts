@@ -19,7 +19,7 @@ interface RevalidateInput
     'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'retryIgnored' | 'guards'
   > {
   readonly saved: PlanDocument;
-  /** Returns the secret of this name. Throws `UserError` if it is not set. */
+  /** Returns the secret with this name. Throws `UserError` if it is not set. */
   secret(name: string): Secret;
 }
 
@@ -46,7 +46,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
     allowRecreate: written.filter(({ recreates }) => recreates !== undefined).map(({ address }) => address),
-    // This check ran when the plan was made, over more records than are read now.
+    // The check for missing records already ran when the plan was made, on more records than are read now.
     evenIfAll: true,
     allowReplace: [],
     retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
@@ -103,7 +103,7 @@ async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<v
   });
 }
 
-/** Rebuilds a resource from its part of the plan. */
+/** Restores a resource from the plan. */
 function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput): Resource {
   const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
@@ -125,7 +125,7 @@ function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput
   };
 }
 
-/** Returns a resource that the plan does not write, of which only the address matters. */
+/** Returns a resource without values, for an address that the plan does not write. */
 function placeholder({ address, kind, source }: PlannedResource): Resource {
   return {
     address,
@@ -157,13 +157,13 @@ function isSame(saved: PlannedResource, current: PlannedResource | undefined): b
   );
 }
 
-/** Removes names: this run looks up none, because a saved plan contains the ids. */
+/** Removes the names, because this run does not look them up: a saved plan already contains the ids. */
 function withoutNames({ names: _, ...change }: PlannedChange): PlannedChange {
   return change;
 }
 
 /**
- * Refuses contents that `voxform plan` never writes. The digest detects damage, but anyone can compute it. Reads no secret.
+ * Refuses contents that `voxform plan` never writes. The digest detects damage, but not forgery: anyone can compute it. Reads no secrets.
  * @throws UserError for the first problem.
  */
 function refuseInvalidContents(plan: PlanDocument): void {
@@ -171,9 +171,9 @@ function refuseInvalidContents(plan: PlanDocument): void {
   for (const planned of plan.resources) {
     const kind = kindNamed(planned.kind);
     for (const address of [planned.address, planned.previous_address ?? planned.address]) {
-      if (parseAddress(address)?.kind !== kind.name) throw invalidContents(`the address ${JSON.stringify(address)}`);
+      if (parseAddress(address)?.kind !== kind.name) throw contentsError(`the address ${JSON.stringify(address)}`);
     }
-    if (seen.has(planned.address)) throw invalidContents(`${planned.address} twice`);
+    if (seen.has(planned.address)) throw contentsError(`${planned.address} twice`);
     seen.add(planned.address);
     refuseInvalidValues(planned, { kind, secrets: plan.secrets });
   }
@@ -181,7 +181,7 @@ function refuseInvalidContents(plan: PlanDocument): void {
 
 interface ValueContext {
   readonly kind: Kind;
-  /** Fingerprints of secrets by name. */
+  /** The fingerprints of secrets, by name. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -193,17 +193,17 @@ function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secr
   ]);
   const spec = unflatten(leaves) as Value;
   for (const special of specials(spec)) {
-    if (special instanceof Unset) throw invalidContents(`a variable without its value in ${address}`);
+    if (special instanceof Unset) throw contentsError(`a variable without its value in ${address}`);
     // Without its fingerprint, a changed secret would not be detected.
     if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
-      throw invalidContents(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
+      throw contentsError(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
     }
   }
   const [problem] = checkSpec(kind, spec, true).problems;
-  if (problem !== undefined) throw invalidContents(`an invalid value in ${address} (${problem.message})`);
+  if (problem !== undefined) throw contentsError(`an invalid value in ${address} (${problem.message})`);
 }
 
-function invalidContents(problem: string): UserError {
+function contentsError(problem: string): UserError {
   return new UserError(`the plan is invalid: it contains ${problem}`, {
     next: [{ action: 'save_plan' }],
   });

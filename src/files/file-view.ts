@@ -3,20 +3,20 @@ import path from 'node:path';
 
 const current = new AsyncLocalStorage<FileView>();
 
-/** Returns the view of the current work, or undefined if it reads directly from the disk. */
+/** Returns the view of the current work, or undefined if the work reads directly from the disk. */
 export function fileView(): FileView | undefined {
   return current.getStore();
 }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown };
 
-/** A consistent view of files: given texts override the files on the disk, and everything else is read from the disk once. */
+/** A consistent view of files. The given texts override the files on the disk. All other files are read from the disk only once. */
 export class FileView {
   #answers = new Map<string, Map<string, Answer>>();
   #contents = new Map<string, Uint8Array>();
   #texts: ReadonlyMap<string, Uint8Array> = new Map();
 
-  /** @param texts by real path. The files need not exist. */
+  /** @param texts the given texts, by real path. The files need not exist. */
   constructor(texts: ReadonlyMap<string, string> = new Map()) {
     this.setTexts(texts);
   }
@@ -24,7 +24,7 @@ export class FileView {
   /** Replaces all given texts. An unchanged text keeps its `Uint8Array`. */
   setTexts(texts: ReadonlyMap<string, string>): void {
     const known = this.#texts;
-    this.#texts = new Map([...texts].map(([file, text]) => [file, same(known.get(file), Buffer.from(text))]));
+    this.#texts = new Map([...texts].map(([file, text]) => [file, reuseEqual(known.get(file), Buffer.from(text))]));
   }
 
   /** Returns a view with additional texts that shares the cache. */
@@ -41,14 +41,14 @@ export class FileView {
     return current.run(this, work);
   }
 
-  /** Drops cached reads of the disk: all of them, or those of a path, of its parent folders and of everything below it. */
+  /** Drops cached reads: all reads, or only the reads of a path, of its parent folders and of everything below the path. */
   forget(file?: string): void {
-    const isConcerned = (at: string): boolean =>
+    const isAffected = (at: string): boolean =>
       file === undefined ||
       `${at}${path.sep}`.startsWith(`${file}${path.sep}`) ||
       `${file}${path.sep}`.startsWith(`${at}${path.sep}`);
     for (const answers of this.#answers.values())
-      for (const at of answers.keys()) if (isConcerned(at)) answers.delete(at);
+      for (const at of answers.keys()) if (isAffected(at)) answers.delete(at);
   }
 
   /** Returns the cached result of a query on a file, or throws its cached error. Runs the query if it is not cached. */
@@ -73,9 +73,9 @@ export class FileView {
 
   /** Returns the previous `Uint8Array` of a file if the bytes are equal, so that callers can compare by identity. */
   kept(file: string, bytes: Uint8Array): Uint8Array {
-    const kept = same(this.#contents.get(file), bytes);
-    this.#contents.set(file, kept);
-    return kept;
+    const content = reuseEqual(this.#contents.get(file), bytes);
+    this.#contents.set(file, content);
+    return content;
   }
 }
 
@@ -87,7 +87,7 @@ function answerOf(ask: () => unknown): Answer {
   }
 }
 
-function same(before: Uint8Array | undefined, now: Uint8Array): Uint8Array {
+function reuseEqual(before: Uint8Array | undefined, now: Uint8Array): Uint8Array {
   if (before !== undefined && Buffer.compare(before, now) === 0) return before;
   return Uint8Array.from(now);
 }

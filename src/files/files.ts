@@ -2,7 +2,7 @@ import * as promises from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
 
-/** The file system functions for voxform's own files. A test can make any of them fail. */
+/** The file system functions for voxform's own files. Tests can make any of these functions fail. */
 export type Files = Pick<
   typeof promises,
   'copyFile' | 'link' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'stat' | 'unlink'
@@ -34,12 +34,12 @@ async function readWhole(path: string): Promise<Buffer> {
   return bytes.subarray(0, filled);
 }
 
-/** Frees the memory of a file's content at once, because the garbage collector may keep it for a long time. Empties the buffer. */
+/** Empties the buffer of a file's content, to free its memory immediately. The garbage collector may free it much later. */
 export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** For `catch`: returns undefined if the file does not exist, and throws any other error again. */
+/** An error handler for `catch`: returns undefined if the file does not exist, and rethrows any other error. */
 export function ignoreMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;
 }
@@ -48,7 +48,7 @@ export async function unlinkIfExists(files: Files, path: string): Promise<void> 
   await files.unlink(path).catch(ignoreMissing);
 }
 
-/** Repeats the write until all bytes are written, because a single write may write fewer. */
+/** Writes all bytes. Repeats the write if necessary, because a single write may write fewer bytes. */
 export async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
@@ -57,7 +57,7 @@ export async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void>
   }
 }
 
-/** Syncs the folder of a file, so that its entries survive a power failure. Does nothing where the system does not support this. */
+/** Syncs the folder of a file, so that the folder's entries survive a power failure. Does nothing if the system does not support this. */
 export async function syncFolderOf(files: Files, path: string): Promise<void> {
   const unless = (codes: readonly string[]) => (error: unknown) => {
     if (!codes.includes(errorCode(error) ?? '')) throw error;
@@ -67,7 +67,7 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
   await handle?.sync().catch(unless(['EINVAL', 'EPERM']));
 }
 
-/** True if a hard link failed because the file system does not support it, or allows no more for this file. */
+/** True if a hard link failed because the file system does not support hard links, or allows no more of them for this file. */
 export function isLinkUnsupported(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
 }
@@ -78,18 +78,18 @@ interface MakingFolders {
 }
 
 /**
- * Creates a folder and its missing parents, each with this mode. Existing folders stay as they are. In a folder that cannot contain others,
- * such as /proc, this fails with ENOENT, while Node's recursive mkdir never returns.
+ * Creates a folder and its missing parents, each with this mode. Existing folders stay as they are. Fails with ENOENT in a folder that
+ * cannot contain other folders, such as /proc, where Node's recursive mkdir never returns.
  */
 export async function makeFolders(folder: string, making: MakingFolders = {}): Promise<void> {
   const { mode = 0o777, files = nodeFiles } = making;
-  const inside: string[] = [];
+  const missing: string[] = [];
   let next: string | undefined = resolve(folder);
   while (next !== undefined) {
-    const made = await makeOne(next, { mode, files });
-    if (made) next = inside.pop();
+    const exists = await makeOne(next, { mode, files });
+    if (exists) next = missing.pop();
     else {
-      inside.push(next);
+      missing.push(next);
       next = dirname(next);
     }
   }

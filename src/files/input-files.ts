@@ -17,16 +17,16 @@ import { errorCode } from '../problems/error-code.ts';
 import { fileView } from './file-view.ts';
 
 /*
- * A load reads manifests, settings and secrets only through these functions, so that `FileReads` knows all files that the load depends on,
- * including missing ones.
+ * A load reads manifests, settings and secrets only through these functions, so that `FileReads` records all files that the load depends
+ * on, including missing files.
  */
 
-/** The coarsest resolution of file system timestamps. Within it, a file can change twice and keep the same timestamp. */
+/** The coarsest resolution of file system timestamps. Within this time, a file can change twice and keep the same timestamp. */
 const MAX_TICK_MS = 2000;
 
 const current = new AsyncLocalStorage<FileReads>();
 
-/** Records the files that some work reads, to determine whether repeating the work would read the same. */
+/** Records the files that some work reads, to determine whether repeating the work would read the same content. */
 export class FileReads {
   readonly #now: () => number;
   readonly #stamps = new Map<string, string>();
@@ -49,11 +49,11 @@ export class FileReads {
     return Number(this.#bytes);
   }
 
-  /** False if a file has changed, or if this cannot be determined. */
+  /** True if no recorded file has changed. False if this cannot be determined. */
   isUnchanged(): boolean {
     return (
       this.#isCertain &&
-      all(this.#stamps, (file, stamp) => stampOf(lookAt(file)) === stamp) &&
+      all(this.#stamps, (file, stamp) => stampOf(readStatus(file)) === stamp) &&
       all(
         this.#paths,
         (file, real) =>
@@ -63,11 +63,11 @@ export class FileReads {
     );
   }
 
-  stamp(file: string, seen: Look): void {
-    this.#note(this.#stamps, file, stampOf(seen));
-    if (typeof seen === 'string') return;
-    if (seen.isFile()) this.#bytes += seen.size;
-    const newest = seen.ctimeNs > seen.mtimeNs ? seen.ctimeNs : seen.mtimeNs;
+  stamp(file: string, status: PathStatus): void {
+    this.#note(this.#stamps, file, stampOf(status));
+    if (typeof status === 'string') return;
+    if (status.isFile()) this.#bytes += status.size;
+    const newest = status.ctimeNs > status.mtimeNs ? status.ctimeNs : status.mtimeNs;
     this.#isCertain &&= newest / 1_000_000n < BigInt(this.#now() - MAX_TICK_MS);
   }
 
@@ -79,16 +79,16 @@ export class FileReads {
     this.#note(this.#links, link, target);
   }
 
-  #note(seen: Map<string, string>, file: string, answer: string): void {
-    this.#isCertain &&= (seen.get(file) ?? answer) === answer;
-    seen.set(file, answer);
+  #note(answers: Map<string, string>, file: string, answer: string): void {
+    this.#isCertain &&= (answers.get(file) ?? answer) === answer;
+    answers.set(file, answer);
   }
 }
 
 /** The status of a path, or the error code. */
-type Look = BigIntStats | string;
+type PathStatus = BigIntStats | string;
 
-function lookAt(file: string): Look {
+function readStatus(file: string): PathStatus {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false }) ?? 'ENOENT';
   } catch (error) {
@@ -96,10 +96,10 @@ function lookAt(file: string): Look {
   }
 }
 
-/** Identifies the content of a file: it changes if the file is replaced or written. A program can set back the mtime, but not the ctime. */
-function stampOf(seen: Look): string {
-  if (typeof seen === 'string') return seen;
-  const { dev, ino, size, mtimeNs, ctimeNs } = seen;
+/** Returns a stamp that changes if the file is replaced or written. A program can set back the mtime, but not the ctime. */
+function stampOf(status: PathStatus): string {
+  if (typeof status === 'string') return status;
+  const { dev, ino, size, mtimeNs, ctimeNs } = status;
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
@@ -111,12 +111,12 @@ function answerOf(ask: () => string): string {
   }
 }
 
-function all(seen: ReadonlyMap<string, string>, isSame: (file: string, answer: string) => boolean): boolean {
-  for (const [file, answer] of seen) if (!isSame(file, answer)) return false;
+function all(answers: ReadonlyMap<string, string>, isSame: (file: string, answer: string) => boolean): boolean {
+  for (const [file, answer] of answers) if (!isSame(file, answer)) return false;
   return true;
 }
 
-/** Returns the result of the current view, or of the disk if there is no view. */
+/** Returns the result of the current view, or runs the query if there is no view. */
 function inView<T>(question: string, file: string, ask: () => T): T {
   const view = fileView();
   return view === undefined ? ask() : view.asked(question, file, ask);
@@ -133,7 +133,7 @@ export function realPathOf(file: string): string {
   }
 }
 
-/** Returns the real path of a file that exists only in the view. */
+/** Returns the real path of a file that exists only in the view, or undefined for any other file. */
 function realPathOfUnsaved(file: string): string | undefined {
   const view = fileView();
   if (view === undefined || view.textOf(file) !== undefined) return view && file;
@@ -168,9 +168,9 @@ export function statusOf(file: string): BigIntStats | undefined {
 }
 
 function statusOnDisk(file: string): BigIntStats | undefined {
-  const seen = lookAt(file);
-  current.getStore()?.stamp(file, seen);
-  return typeof seen === 'string' ? undefined : seen;
+  const status = readStatus(file);
+  current.getStore()?.stamp(file, status);
+  return typeof status === 'string' ? undefined : status;
 }
 
 export function isFolder(file: string): boolean {
@@ -192,25 +192,25 @@ function fileNamed(name: string): FolderEntry {
 }
 
 function entriesOnDisk(folder: string): Dirent[] {
-  // Record the status before reading: a change made in between is then detected.
-  current.getStore()?.stamp(folder, lookAt(folder));
+  // Record the status before reading, so that a change in between is detected.
+  current.getStore()?.stamp(folder, readStatus(folder));
   return readdirSync(folder, { withFileTypes: true });
 }
 
-/** Without O_NONBLOCK, opening a named pipe waits for a writer. */
+/** The flags for reading. Without O_NONBLOCK, opening a named pipe waits for a writer. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export function withOpen<T>(file: string, work: (descriptor: number) => T): T {
-  const seen = current.getStore();
+  const reads = current.getStore();
   let descriptor: number;
   try {
     descriptor = openSync(file, READING);
   } catch (error) {
-    seen?.stamp(file, String(errorCode(error)));
+    reads?.stamp(file, String(errorCode(error)));
     throw error;
   }
   try {
-    seen?.stamp(file, fstatSync(descriptor, { bigint: true }));
+    reads?.stamp(file, fstatSync(descriptor, { bigint: true }));
     return work(descriptor);
   } finally {
     closeSync(descriptor);

@@ -2,11 +2,11 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
-/** Distinguishes a process from another one with the same pid, as far as the system supports it. */
+/** Facts that distinguish a process from another process with the same pid. A fact is undefined if the system does not provide it. */
 interface ProcessFacts {
   /** Changes at every boot. */
   readonly boot?: string | undefined;
-  /** The PID namespace: pids are unique only within one. */
+  /** The PID namespace. Pids are unique only within a namespace. */
   readonly namespace?: string | undefined;
   /** Start time of the process, in clock ticks since boot. */
   readonly started?: string | undefined;
@@ -32,7 +32,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads fields 3 and 22 of `stat` in proc(5). They are counted from the end of field 2, a name that may contain any character. */
+/** Reads fields 3 and 22 of `stat` in proc(5). Counts from the end of field 2, because this field may contain any character. */
 function statusOf(pid: number): { state: string | undefined; started: string | undefined } | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (text === undefined) return undefined;

@@ -5,14 +5,14 @@ import { type Files, nodeFiles, syncFolderOf, unlinkIfExists, writeAll } from '.
 import { isAlive } from './process-facts.ts';
 
 /*
- * A file is replaced by renaming a draft in the same folder. The package write-file-atomic does less: it needs the content in one piece,
- * does not sync the folder, and does not remove the drafts of killed processes.
+ * A file is replaced by renaming a draft in the same folder. The package write-file-atomic is not sufficient: it needs the content in one
+ * piece, does not sync the folder, and does not remove the drafts of killed processes.
  */
 
-/** An older draft is abandoned, even if a process with its pid is running: a draft exists only during one write. */
+/** An older draft is abandoned, even if a process with its pid is running, because a draft exists only during one write. */
 const MAX_DRAFT_AGE_MS = 60_000;
 
-/** Draft names contain the pid of the writer. Those of folders also contain `voxform`, because they are removed with their contents. */
+/** Draft names contain the pid of the writer. Names of draft folders also contain `voxform`, because folders are removed recursively. */
 const DRAFTS = {
   file: /^\.(.+)\.([\da-f]{6})[\da-f]{2}\.tmp$/s,
   folder: /^\.(.+)\.voxform-export-([\da-f]{6})[\da-f]{2}$/s,
@@ -20,7 +20,7 @@ const DRAFTS = {
 
 type DraftType = keyof typeof DRAFTS;
 
-/** Returns a path for a replacement, in the folder of its target. `removeDrafts` removes the draft if its writer was killed. */
+/** Returns the path for a draft in the folder of its target. `removeDrafts` removes the draft if its writer was killed. */
 export function draftBeside(target: string, type: DraftType = 'file'): string {
   const unique = (process.pid % 2 ** 24).toString(16).padStart(6, '0') + randomBytes(1).toString('hex');
   const end = type === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
@@ -37,13 +37,13 @@ interface DraftOptions {
   readonly draft?: string | undefined;
   /** False for a file that may be lost in a power failure, because it can be created again. */
   readonly isDurable?: boolean | undefined;
-  /** Default: the functions of Node. */
+  /** The file system functions. Default: the functions of Node. */
   readonly files?: Files | undefined;
 }
 
 /**
- * Replaces a file atomically; the result survives a power failure. If this fails, the file is unchanged. No draft remains, not even one of
- * a process that was killed earlier.
+ * Replaces a file atomically; the result survives a power failure. If this fails, the file is unchanged. No draft remains. Drafts that
+ * killed processes left for this file are removed too, unless `draft` is set.
  */
 export async function replaceFile(file: string, content: FileContent, options: DraftOptions = {}): Promise<void> {
   const { files = nodeFiles } = options;
@@ -78,7 +78,7 @@ export async function writeBeside(
   return draft;
 }
 
-/** Removes the drafts that killed processes left for these paths. Ignores errors. */
+/** Removes the drafts of these paths that killed processes left behind. Ignores errors. */
 export async function removeDrafts(targets: Iterable<string>, type: DraftType = 'file'): Promise<void> {
   for (const [folder, inFolder] of Map.groupBy(targets, (target) => path.dirname(target))) {
     const names = new Set(inFolder.map((target) => path.basename(target)));

@@ -23,20 +23,20 @@ export interface ProcessEnd {
 
 export interface StartedProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Rejects with the error of spawning, such as ENOENT, or with the reason of the signal. */
+  /** Rejects with the spawn error, such as ENOENT, or with the signal's reason. */
   readonly ended: Promise<ProcessEnd>;
 }
 
-/** The time for a process to remove its locks and temporary files before it is killed. */
+/** The time that a process has to remove its locks and temporary files before it is killed. */
 const KILL_DELAY_MS = 2000;
 
 /** The maximum number of characters of the error output to keep. */
 const MAX_ERROR_OUTPUT_LENGTH = 10_000;
 
 /**
- * Starts a program without a shell in its own session: it has no terminal for prompts and does not receive Ctrl-C.
+ * Starts a program without a shell in a separate session, so that it has no terminal for prompts and does not receive Ctrl-C.
  * `ended` rejects with a UserError if the folder does not exist.
- * @throws the reason of the signal.
+ * @throws the signal's reason.
  */
 export async function startProcess(
   program: string,

@@ -1,18 +1,18 @@
 import path from 'node:path';
 
-const places = {
-  /** For files that may be deleted at any time. */
+const folders = {
+  /** Contains files that may be deleted at any time. */
   cache: { variable: 'XDG_CACHE_HOME', inHome: '.cache' },
-  /** For files that must outlive a project. */
+  /** Contains files that must outlive a project. */
   state: { variable: 'XDG_STATE_HOME', inHome: '.local/state' },
 } as const;
 
-/** Returns voxform's folder for files of this user, or undefined if the environment defines none. */
+/** Returns voxform's folder for files of this user, or undefined if the environment defines no folder. */
 export function userFolder(
-  name: keyof typeof places,
+  name: keyof typeof folders,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  const { variable, inHome } = places[name];
+  const { variable, inHome } = folders[name];
   const { [variable]: own, LOCALAPPDATA: local, HOME: home } = env;
   const base = [own, local, home && path.join(home, inHome)].find(
     (folder) => folder !== undefined && path.isAbsolute(folder),

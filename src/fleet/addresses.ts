@@ -9,7 +9,7 @@ export interface FleetRule {
   /** Milliseconds between runs. */
   readonly interval: number;
   readonly onDrift: 'pull-request' | undefined;
-  /** The number of reviews that a merged pull request needs to approve its plan; undefined if only people approve plans. */
+  /** The number of approving reviews with which a merge approves its plan; undefined if merges do not approve plans. */
   readonly reviews: number | undefined;
 }
 
@@ -25,19 +25,19 @@ export function projectAddress(source: string, project: string): string {
 /** The maximum number of characters of a project's path. Longer addresses do not fit into an index of the database. */
 const MAX_PROJECT_LENGTH = 500;
 
-/** Returns the reason why the path of a folder cannot be the path of a project, if any. */
+/** Returns the reason why the path of a folder is not allowed as the path of a project, if any. */
 export function nameProblem(project: string): string | undefined {
   if (project.length > MAX_PROJECT_LENGTH)
-    return `its path has ${project.length} characters; the maximum is ${MAX_PROJECT_LENGTH}`;
+    return `the project path has ${project.length} characters; the maximum is ${MAX_PROJECT_LENGTH}`;
   if (isUnsafe(project) || /[\n\ufffd]/.test(project))
-    return 'its path contains an unprintable character, such as a line break; rename the folder';
+    return 'the project path contains an unprintable character, such as a line break; rename the folder';
   return undefined;
 }
 
 /** Returns a project's path for messages. Unsafe characters are escaped, so that a path cannot imitate another line. */
 export function shownProject(project: string): string {
-  const shown = project.replace(UNSAFE, unicodeEscape);
-  return shown.length > MAX_PROJECT_LENGTH ? `${shown.slice(0, MAX_PROJECT_LENGTH)}…` : shown;
+  const escaped = project.replace(UNSAFE, unicodeEscape);
+  return escaped.length > MAX_PROJECT_LENGTH ? `${escaped.slice(0, MAX_PROJECT_LENGTH)}…` : escaped;
 }
 
 export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
@@ -52,7 +52,7 @@ export function isCovered(pattern: string, earlier: string): boolean {
   return matchesAddress(earlier, pattern);
 }
 
-/** Returns the source that a pattern names; undefined if that part contains a `*`. */
+/** Returns the source that a pattern names; undefined if the source part of the pattern contains a `*`. */
 export function sourceIn(pattern: string): string | undefined {
   const [name = ''] = pattern.split(/[/:]/, 1);
   return name.includes('*') ? undefined : name;
@@ -64,11 +64,11 @@ export function matchesAddress(pattern: string, address: string): boolean {
   if (rest.length === 0) return pattern === address;
   const last = rest.pop() ?? '';
   if (!address.startsWith(first)) return false;
-  let at = first.length;
+  let position = first.length;
   for (const part of rest) {
-    const found = address.indexOf(part, at);
+    const found = address.indexOf(part, position);
     if (found === -1) return false;
-    at = found + part.length;
+    position = found + part.length;
   }
-  return address.length - last.length >= at && address.endsWith(last);
+  return address.length - last.length >= position && address.endsWith(last);
 }

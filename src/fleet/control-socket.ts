@@ -12,10 +12,10 @@ import type { FleetControl } from './control.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 
 /*
- * The protocol: each connection carries one request and one response, both in JSON. Everyone who can open the socket has full access.
+ * The protocol: each connection carries one request and one response, both in JSON. Every user who can open the socket has full access.
  */
 
-/** The methods of `FleetControl`. The type checks that the list is complete. */
+/** The methods of `FleetControl`. `satisfies` checks that the list is complete. */
 const methods = Object.keys({
   status: true,
   unusedPatterns: true,
@@ -38,7 +38,7 @@ const methods = Object.keys({
   removeToken: true,
 } satisfies Record<keyof FleetControl, true>);
 
-/** The method for statements on states. Only the process that has the database open can execute them. */
+/** The method that executes the SQL statements of state backends. Only the process that has the database open can execute them. */
 const QUERY = 'query';
 
 const requestSchema = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
@@ -70,7 +70,7 @@ export async function listenForControl(
   return server;
 }
 
-/** Returns the control of the process that listens on the socket, if any. */
+/** Returns the control interface of the process that listens on the socket, if any. */
 export async function controlThrough(file: string): Promise<FleetControl | undefined> {
   const probe = await connectTo(file);
   if (probe === undefined) return undefined;
@@ -79,11 +79,11 @@ export async function controlThrough(file: string): Promise<FleetControl | undef
   return Object.fromEntries(entries) as unknown as FleetControl;
 }
 
-/** Returns the listening process's database, for state backends. */
+/** Returns the database of the process that listens on the socket, for state backends. */
 export function statesThrough(file: string): Database {
   const remoteQuery = remoteMethod(file, QUERY);
   const query: Database['query'] = async (text, values) => (await remoteQuery(text, values)) as readonly DatabaseRow[];
-  // The process has one connection, so statements never overlap. If one fails, earlier ones are not rolled back.
+  // The process has one connection, so statements never overlap. If a statement fails, earlier statements are not rolled back.
   return { wasReached: true, query, transaction: (work) => work({ query }) };
 }
 
@@ -105,7 +105,7 @@ function remoteMethod(file: string, method: string): ControlMethod {
 
 function endedError(): UserError {
   return new UserError('voxform fleet serve ended without a response', {
-    hint: 'Start it again, and repeat the command.',
+    hint: 'Start voxform fleet serve again, and repeat the command.',
   });
 }
 
@@ -115,7 +115,7 @@ async function respond(control: Readonly<Record<string, unknown>>, socket: Socke
     const parsed = requestSchema.safeParse(JSON.parse(await text(socket)));
     if (!parsed.success)
       throw new UserError(`voxform fleet serve has version ${VERSION}, which does not support this command`, {
-        hint: 'Restart it with the version of this command.',
+        hint: 'Restart voxform fleet serve with the same version as this command.',
       });
     const { method, args } = parsed.data;
     response = { result: await (control[method] as ControlMethod)(...args) };
@@ -142,7 +142,7 @@ function connectTo(file: string): Promise<Socket | undefined> {
 /** The maximum length in bytes of a socket path that every system supports. */
 const MAX_PATH_BYTES = 103;
 
-/** Returns the shorter of the relative and the absolute path. @throws UserError if it is still too long for the system. */
+/** Returns the relative or the absolute path, whichever is shorter. @throws UserError if both paths are too long for the system. */
 function socketPath(file: string): string {
   const relative = path.relative('.', file);
   const shorter = relative.length < file.length ? relative : file;

@@ -45,7 +45,7 @@ type WorkspaceNames = readonly string[];
 
 interface DecisionResult {
   readonly changed: readonly string[];
-  /** Named workspaces that are already in this state or are excluded. */
+  /** Workspaces that already had the requested status or were skipped. */
   readonly unchanged: readonly string[];
 }
 
@@ -71,11 +71,11 @@ export interface FleetControl {
   frozen(): Promise<Freeze | undefined>;
   /** Approves exactly this plan and returns its id. @param plan the id, or another prefix of the plan's digest. */
   approve(address: string, plan: string, by: string): Promise<string>;
-  /** Rejects this plan and returns its id. It can still be approved later. */
+  /** Rejects this plan and returns its id. The plan can still be approved later. */
   reject(address: string, plan: string, decision: DecisionInput): Promise<string>;
   /** Returns the pending, approved or most recently rejected plan, if any, in the format of `plan --out`. */
   plan(address: string): Promise<Json | undefined>;
-  /** Returns pull requests with their results: only the open ones or all, with open ones first. */
+  /** Returns pull requests with their results: all requests or only open requests. Open requests come first. */
   pulls(list: { readonly state?: 'open' | undefined }): Promise<readonly ListedPull[]>;
   /** Returns the sources whose pull requests cannot be read, and the reasons. */
   pullProblems(): Promise<readonly PullsProblem[]>;
@@ -83,9 +83,9 @@ export interface FleetControl {
   project(address: string): Promise<ProjectOfWorkspace>;
   /** Claims a workspace of the platform for a command, or renews the claim. Fails while the fleet is frozen. */
   claim(claim: WorkspaceClaim): Promise<void>;
-  /** Ends the claims of this holder. */
+  /** Releases the claims of this holder. */
   release(holder: string): Promise<void>;
-  /** Creates a token for the page and returns it. It cannot be shown again. */
+  /** Creates a token for the page and returns it. The token cannot be displayed again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
   /** Removes a token and ends its sessions. */

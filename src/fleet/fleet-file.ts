@@ -52,32 +52,32 @@ export interface PullRequestSettings {
     | { readonly token: Secret }
     | { readonly app: { readonly id: number; readonly privateKey: Secret } };
   readonly host: HostName | undefined;
-  /** The address of the API, without a final slash. */
+  /** The address of the API, without a trailing slash. */
   readonly api: string | undefined;
   /** True if pull requests from forks are planned too, with the secrets of the workspace. */
   readonly forks: boolean;
 }
 
 interface FolderSourceSettings extends AnySource {
-  /** Absolute path. */
+  /** The absolute path of the folder. */
   readonly path: string;
 }
 
 export type SourceSettings = GitSourceSettings | FolderSourceSettings;
 
-/** A checked `fleet.yaml`. All durations are milliseconds. */
+/** A validated `fleet.yaml`. All durations are milliseconds. */
 export interface FleetFile {
-  /** Absolute path of the file's folder, which contains `.voxform/fleet`. */
+  /** The absolute path of the file's folder, which contains `.voxform/fleet`. */
   readonly folder: string;
   readonly database: Secret | string | undefined;
   readonly sources: readonly SourceSettings[];
   readonly rules: readonly FleetRule[];
   readonly limits: { readonly concurrency: number; readonly runs: number };
-  /** Policies that apply to every project. A project can only add to them. */
+  /** Policies that apply to every project. A project can only add further policies. */
   readonly policies: PolicySource;
   readonly timeout: number;
   readonly retention: number;
-  /** The public address of the page, without a final slash. */
+  /** The public address of the page, without a trailing slash. */
   readonly address: string | undefined;
   /** The addresses of webhooks that are notified of freezes. */
   readonly notify: readonly (Secret | string)[];
@@ -90,7 +90,7 @@ export interface SignInSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret | undefined;
-  /** The public address of the page, without a final slash. */
+  /** The public address of the page, without a trailing slash. */
   readonly address: string;
   readonly nameClaim: string;
   readonly groupsClaim: string;
@@ -110,7 +110,7 @@ export function ruleOf(rules: readonly FleetRule[], address: string): Omit<Fleet
 
 /**
  * Loads the fleet file at an absolute path.
- * @throws InvalidProject with all problems of the file; UserError if it cannot be read.
+ * @throws InvalidProject with all problems of the file; UserError if the file cannot be read.
  */
 export function loadFleetFile(fleetFile: string, env: Environment): FleetFile {
   const [folder, file] = [path.dirname(fleetFile), path.basename(fleetFile)];
@@ -268,7 +268,7 @@ function milliseconds(duration: string | undefined, defaultMs: number): number {
   return duration === undefined ? defaultMs : durationSeconds(duration) * 1000;
 }
 
-/** Returns the document with secrets in place of value forms. */
+/** Returns the document with each `$secret` or `$env` form replaced by a `Secret`. */
 function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown {
   if (!isObject(raw)) return raw;
   const inputs = new Inputs({
@@ -320,7 +320,7 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
   };
 }
 
-/** The paths of a source's settings that are secrets. */
+/** The paths of the secret settings of a source. */
 const SOURCE_SECRETS = [['git'], ['webhook'], ['pull_requests', 'token'], ['pull_requests', 'app', 'private_key']];
 
 function withSecretsAt(
@@ -352,7 +352,7 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
       return [{ code: 'plain-secret', message, ...at }];
     }
     if (source.pullRequests === undefined || repositoryOnHost(url, source.pullRequests) !== undefined) return [];
-    const message = `pull requests can be planned only on GitHub and GitLab, and the Git address names neither; for a self-hosted server, set host (${hostNames.join(' or ')}) and, if needed, api`;
+    const message = `pull requests can be planned only on GitHub and GitLab, but the Git address belongs to neither; for a self-hosted server, set host (${hostNames.join(' or ')}) and, if needed, api`;
     return [{ code: 'unknown-host', message, path: ['sources', name, 'pull_requests'], at: 'key' }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
@@ -375,7 +375,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
   });
 }
 
-/** Reports rules with reviews for sources without pull requests. */
+/** Reports rules that require reviews although no matching source has pull requests. */
 function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSettings[]): Problem[] {
   return rules.flatMap(({ pattern, reviews }): Problem[] => {
     const named = sourceIn(pattern);
@@ -386,7 +386,7 @@ function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSet
   });
 }
 
-/** Reports sources that equal an earlier one: every workspace would be in both. */
+/** Reports sources that are equal to an earlier source, because every workspace would be in both sources. */
 function duplicateSources(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));
@@ -400,7 +400,7 @@ function keyOf(source: SourceSettings): string {
   return JSON.stringify([locationKey(source), source.projects]);
 }
 
-/** Returns a key that is equal for two sources with the same folder or branch. It may contain a secret, so it must not be shown. */
+/** Returns a key that is equal for two sources with the same folder or branch. Never log the key, because it may contain a secret. */
 export function locationKey(source: SourceSettings): string {
   return JSON.stringify('git' in source ? [textOf(source.git), source.ref] : [source.path]);
 }

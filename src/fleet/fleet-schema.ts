@@ -20,7 +20,7 @@ const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
 const projectPattern = z
   .string()
   .min(1)
-  .refine((text) => !leadsOut(text), { error: 'expected a folder inside the source' });
+  .refine((text) => !isOutsideSource(text), { error: 'expected a folder inside the source' });
 
 const secretsFolder = z
   .string()
@@ -34,7 +34,7 @@ const sourceSecrets = secretsSchema()
     error: 'keychain contains the secrets of one user and cannot be used in a fleet',
   })
   .refine((list) => list.filter((each) => typeof each === 'object' && 'folder' in each).length <= 1, {
-    error: 'expected one folder at most',
+    error: 'expected at most one folder',
   })
   .refine(
     (list) =>
@@ -111,7 +111,8 @@ const source = z
       .string()
       .min(1)
       .meta({
-        description: 'Folder of projects instead of a repository, relative to the fleet file.',
+        description:
+          'Folder with projects, instead of a Git repository. A relative path starts at the folder of the fleet file.',
         examples: ['/srv/voices'],
       })
       .optional(),
@@ -141,7 +142,7 @@ const source = z
       })
       .meta({
         description:
-          'Sources of the secrets of projects: a folder with one file per secret, or a list as in voxform.yaml. The path of the folder may contain {source} and {project}, which is .root for the root of the source. The folder is the default secrets_dir of the projects; any other secrets_dir must be inside it.',
+          'Sources of project secrets: a folder with one file per secret, or a list as in voxform.yaml. The path of the folder may contain {source} and {project}; {project} is .root for a project at the root of its source. The folder is the default secrets_dir of the projects; any other secrets_dir must be inside it.',
         examples: ['/run/secrets/{project}'],
       })
       .optional(),
@@ -272,7 +273,7 @@ const signIn = z
   })
   .describe('Sign-in to the page with an OpenID Connect provider.');
 
-/** `fleet.yaml`, with a secret in place of each value form. */
+/** The schema of `fleet.yaml`, in which each `$secret` or `$env` form has been replaced by a `Secret`. */
 export const fleetSchema = z
   .strictObject({
     version: z.literal(1).describe('Format of this file.'),
@@ -368,12 +369,12 @@ function isEncrypted(address: string): boolean {
   return url !== null && (url.protocol === 'https:' || isLoopback(url.hostname));
 }
 
-/** The paths of the page begin at the root. */
+/** Returns true for an encrypted address without a path. The page must be at the root of its host. */
 function isPageAddress(address: string): boolean {
   return isEncrypted(address) && new URL(address).pathname === '/';
 }
 
-function leadsOut(text: string): boolean {
+function isOutsideSource(text: string): boolean {
   const parts = text.replace(/^!/, '').split(/[/\\]/);
   return (
     text.replace(/^!/, '').startsWith('/') ||

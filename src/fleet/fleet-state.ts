@@ -6,7 +6,7 @@ import { fleetAddress } from './addresses.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 
-/** The address that stands for the embedded database in this process. */
+/** The placeholder address of this process's embedded database. */
 const EMBEDDED_ADDRESS = 'postgres://voxform@embedded/fleet';
 
 /** Returns the default location of a workspace's state: the fleet's database, under the workspace's address. */
@@ -24,13 +24,13 @@ export function fleetStateAt(
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
-/** Returns why a project must not use a location in the fleet's database, which has other projects' states; undefined if it may use it. */
+/** Returns the reason why a project must not use a location, if any. The fleet's database contains the states of other projects. */
 export function foreignStateProblem(location: StateLocation, own: StateLocation): string | undefined {
   if (location.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(location, own)) return undefined;
   const isOfFleet = location.schema === FLEET_SCHEMA && location.name !== own.name;
   if (!isOfFleet && attempt(() => addressOf(location.url).location) !== addressOf(EMBEDDED_ADDRESS).location)
     return undefined;
-  return "a project must not use the fleet's own database; remove the setting state: the fleet then keeps the state there, under the workspace's address";
+  return "a project must not use the fleet's own database; remove the setting state, so that the fleet stores the state there under the workspace's address";
 }
 
 /** Makes the state backends of this process use an embedded database until the result is disposed of. */

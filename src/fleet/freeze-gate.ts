@@ -5,9 +5,9 @@ import type { Freeze } from './rows/freeze-rows.ts';
 
 /** Milliseconds between two queries for a freeze. */
 export const FREEZE_CHECK_INTERVAL_MS = 250;
-/** How long the result of a query permits writes, in milliseconds. A frozen fleet must stop writing within a second. */
+/** The time in milliseconds for which the result of a query permits writes. A frozen fleet must stop writing within a second. */
 const MAX_AGE_MS = 700;
-/** The maximum number of queries for one write. If the result of each is too old, the database is too slow. */
+/** The maximum number of queries for one write. If every result arrives too late, the database is too slow. */
 const MAX_CHECKS = 10;
 
 interface FreezeGateOptions {
@@ -18,10 +18,10 @@ interface FreezeGateOptions {
   onChange(freeze: Freeze | undefined): void;
 }
 
-/** Permits writes while the fleet is known not to be frozen. Refuses them while the database cannot be reached. */
+/** Permits writes only after a recent query found no freeze. Refuses writes while the database cannot be reached. */
 export class FreezeGate implements WritePermission {
   readonly #options: FreezeGateOptions;
-  /** When the last successful query was sent. */
+  /** The time at which the last successful query was sent, in milliseconds. */
   #queriedAt = Number.NEGATIVE_INFINITY;
   #freeze: Freeze | undefined;
   #frozen = new AbortController();
@@ -51,7 +51,7 @@ export class FreezeGate implements WritePermission {
     }
   }
 
-  /** Asks the database for a freeze now. Concurrent calls share one query. */
+  /** Queries the current freeze now. Concurrent calls share one query. */
   check(): Promise<void> {
     this.#check ??= this.#query().finally(() => {
       this.#check = undefined;

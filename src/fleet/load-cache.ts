@@ -3,16 +3,16 @@ import { LastLoad } from '../operator/last-load.ts';
 /** The maximum total size in bytes of the files whose loads are cached. The loads use several times as much memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** When the cache is full, only one of this many new loads is stored and replaces the oldest ones. */
+/** When the cache is full, only one in this many new loads is stored. It replaces the oldest loads. */
 const REPLACE_ONE_IN = 32;
 
 /**
- * Caches the latest loads of the workspaces of a process. If every new load replaced the oldest one, each load would be evicted before its
- * workspace runs again, because the workspaces run in turn.
+ * Caches the latest loads of the workspaces of a process. If every new load replaced the oldest load, each load would be evicted before
+ * its workspace runs again, because the workspaces run in turn.
  */
 export class LoadCache {
   readonly #loads = new Map<string, LastLoad>();
-  /** Kept for all workspaces: they are small, and determining them again needs requests. */
+  /** The compared drafts of all workspaces. They are never evicted, because they are small and comparing them needs requests. */
   readonly #comparedDrafts = new Map<string, LastLoad['comparedDrafts']>();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -22,7 +22,7 @@ export class LoadCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Removes and returns the latest load of a workspace, or returns an empty one. */
+  /** Removes and returns the latest load of a workspace. If there is none, returns an empty load. */
   take(address: string): LastLoad {
     return this.#remove(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
   }

@@ -43,7 +43,7 @@ export interface FoundProject extends ProjectVersion {
 export interface FoundProjects {
   readonly commit: string | undefined;
   readonly projects: readonly FoundProject[];
-  /** Reads the text of a valid project file. Texts are not cached, because a source may have thousands of projects. */
+  /** Reads the text of a valid project file. The text is not cached, because a source may have thousands of projects. */
   text(project: FoundProject): Promise<string>;
   /** Must be called after the last call of `text`. */
   close(): Promise<void>;
@@ -52,8 +52,8 @@ export interface FoundProjects {
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
-   * The reason why the workspaces of the project are unknown. The workspaces already known remain and get this version too: their runs
-   * report the problem and use the last valid manifests.
+   * The reason why the workspaces of the project are unknown, if any. Workspaces that are already known remain, and get this version:
+   * their runs report the problem and use the last valid manifests.
    */
   readonly problem: string | undefined;
   /** True for a folder that could not be searched. Projects already known in it remain. */
@@ -79,7 +79,7 @@ export interface BrokenProject {
   readonly problem: string;
 }
 
-/** A folder with the files of a version. They never change. */
+/** A folder with the files of a version. The files never change. */
 export interface ProjectCheckout extends ProjectVersion {
   readonly folder: string;
 }
@@ -94,9 +94,9 @@ export interface Sources {
   /** All sources in the order of the fleet file. */
   readonly all: readonly {
     readonly name: string;
-    /** The source in messages, without secrets: `main of https://…` or a folder. */
+    /** The name of the source in messages, without secrets: `main of https://…` or a folder. */
     readonly shown: string;
-    /** Identifies the repository or folder and the project patterns, because two fleets may use one name for different sources. */
+    /** Identifies the repository or folder and the project patterns, because two fleets may use the same name for different sources. */
     readonly identity: string;
     /** Milliseconds between two fetches. */
     readonly interval: number;
@@ -109,14 +109,14 @@ export interface Sources {
   /** Returns the projects of a repository at a commit. The caller must close the result. @throws UserError if there is no such commit. */
   at(source: string, commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /**
-   * Returns the files of a version, or of the newest available version if that one no longer exists. Fetches only if this machine lacks
-   * the files.
+   * Returns the files of a version, or of the newest available version if the wanted version no longer exists. Fetches only if this
+   * machine lacks the files.
    * @throws UserError if no version is available.
    */
   checkout(wanted: WantedProject, signal: AbortSignal): Promise<ProjectCheckout>;
   /** Returns the folders for the state, secrets and rescue files of a project. */
   local(source: string, project: string): LocalPaths;
-  /** Returns the repository of a project and the project's path in it. */
+  /** Returns the repository of a project and the project's path in the repository. */
   origin(source: string, project: string): ProjectOrigin;
   /** Removes the files of all other versions. `versions` must contain every version that a row of the source refers to. */
   keep(source: string, versions: ReadonlySet<string>): Promise<void>;

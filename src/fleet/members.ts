@@ -48,7 +48,7 @@ export function brokenProjects({ source, projects }: SourceContents): BrokenProj
   );
 }
 
-/** Loads a project file, or returns its problem. Checks the project out only if its project file alone is not enough. */
+/** Loads a project file, or returns its problem. Checks out the project only if the project file alone is not sufficient. */
 async function loadConfig(
   { file }: FoundProject,
   { env, local, text, checkout }: MembersOptions,

@@ -41,7 +41,7 @@ interface Notification {
 
 /**
  * Notifies the webhooks of projects of events that no process has reported yet. Events are stored after their delivery has succeeded or
- * finally failed, so that other processes report them again after a crash.
+ * failed permanently, so that other processes report them again after a crash.
  */
 export class FleetNotifications {
   readonly #options: NotificationsOptions;
@@ -95,7 +95,7 @@ export class FleetNotifications {
     await Promise.all(notifications.map(({ stored }) => stored));
   }
 
-  /** @param results receives a promise per delivery. It resolves to false if the process ended first. */
+  /** @param results receives a promise per delivery, which resolves to false if the process ended before the delivery. */
   #notify(
     { report, log, redact }: FinishedReport,
     {
@@ -147,7 +147,7 @@ export class FleetNotifications {
   }
 }
 
-/** Parses stored events. Earlier versions stored three sets of them. */
+/** Parses stored events. Earlier versions stored three sets of events. */
 function parseRemembered(text: string): RememberedEvents {
   const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
   return 'both' in remembered ? remembered.both : remembered;

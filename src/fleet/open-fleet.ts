@@ -19,7 +19,7 @@ export function controlSocket(home: string): string {
   return path.join(home, FLEET_FOLDER, 'control.sock');
 }
 
-/** Milliseconds to wait for another process that uses the embedded database briefly, and between two attempts. */
+/** The maximum milliseconds to wait for another process that has the embedded database open briefly, and between two attempts. */
 const LOCK_TIMEOUT_MS = 15_000;
 const RETRY_INTERVAL_MS = 100;
 
@@ -34,26 +34,26 @@ export async function openFleetDatabase(
   return retryWhileInUse(open, (inUse) => inUse.use === 'command');
 }
 
-/** Opens the embedded database that a fleet used before it had a PostgreSQL server, if any. It may contain states. */
+/** Opens the embedded database that a fleet used before its move to a PostgreSQL server, if any. It may contain states. */
 export async function formerDatabase({ database }: FleetFile, home: string): Promise<FleetDatabase | undefined> {
   const folder = path.join(home, FLEET_FOLDER);
   if (database === undefined || !existsSync(path.join(folder, 'data'))) return undefined;
   return embeddedFleetDatabase(folder, 'command');
 }
 
-async function retryWhileInUse<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
+async function retryWhileInUse<T>(work: () => Promise<T>, isTemporary: (inUse: DatabaseInUse) => boolean): Promise<T> {
   for (const until = performance.now() + LOCK_TIMEOUT_MS; ; await pause(RETRY_INTERVAL_MS)) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof DatabaseInUse) || !isShort(error) || performance.now() > until) throw error;
+      if (!(error instanceof DatabaseInUse) || !isTemporary(error) || performance.now() > until) throw error;
     }
   }
 }
 
 /**
- * Calls `work` with the control of a fleet, through its database or through the process that has it open. State backends can use the
- * fleet's database until the work ends.
+ * Calls `work` with the control interface of a fleet, through its database or through the process that has the database open. State
+ * backends can use the fleet's database until the work ends.
  */
 export async function withControl<T>(
   fleet: FleetFile,

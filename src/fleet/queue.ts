@@ -9,7 +9,7 @@ import type { RunGroups } from './slots.ts';
 
 interface RunJob {
   readonly address: string;
-  /** When the run was due, in ISO 8601, by the clock of the database. */
+  /** The time at which the run was due, in ISO 8601, by the clock of the database. */
   readonly due: string;
 }
 
@@ -55,7 +55,7 @@ export class Queue {
       schema: QUEUE_SCHEMA,
       backend: database.isEmbedded ? 'pglite' : 'postgres',
       schedule: false,
-      // Both require the owner of the tables, and are unnecessary for a table with short-lived rows.
+      // Both tasks require ownership of the tables, and are unnecessary for a table with short-lived rows.
       reindex: false,
       monitorVacuum: false,
       superviseIntervalSeconds: timing.monitor,
@@ -97,7 +97,7 @@ export class Queue {
     await boss.findJobs(QUEUE, { key: '' });
   }
 
-  /** Queues runs in this order, with urgent ones first. A workspace that already has a job gets no second one. */
+  /** Queues runs in this order, but urgent runs first. A workspace that already has a job gets no second job. */
   async add(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
     if (runs.length === 0) return;
     const db = bossDatabase(statements);
@@ -107,7 +107,7 @@ export class Queue {
       singletonKey: address,
       group: { id: Object.values(groups).join(' ') },
       priority: isUrgent ? URGENT_PRIORITY : 0,
-      // Jobs that are queued together have the same creation time, so this determines their order.
+      // Jobs that are queued together have the same creation time, so `startAfter` determines their order.
       startAfter: due,
     }));
     const added = new Set(await this.#boss.insert(QUEUE, jobs, { db, returnId: true }));
@@ -117,21 +117,21 @@ export class Queue {
     }
   }
 
-  /** Claims at most `max` jobs, and none of these groups. */
+  /** Claims at most `max` jobs. Skips jobs in the excluded groups. */
   async take(max: number, excludedGroups: readonly string[]): Promise<readonly ClaimedJob[]> {
-    // A job has one group in pg-boss, whose name consists of all of our groups.
+    // In pg-boss, a job has one group. Its name consists of the names of all groups of the run.
     const ignoreGroups = excludedGroups.length === 0 ? [] : await queuedGroups(this.#database, excludedGroups);
     const jobs = await this.#boss.fetch<RunJob>(QUEUE, { batchSize: max, ignoreGroups });
     return jobs.map(({ id, retryCount, data }) => ({ id, retryCount, ...data }));
   }
 
-  /** Sends a heartbeat for these jobs. Returns the ids of those that this process still holds. */
+  /** Sends a heartbeat for these jobs. Returns the ids of the jobs that this process still holds. */
   async beat(jobs: readonly ClaimedJob[]): Promise<ReadonlySet<string>> {
     if (jobs.length === 0) return new Set();
     return settledIds(await this.#boss.touch(QUEUE, jobs.map(claimOf)), jobs);
   }
 
-  /** Removes the jobs that this process still holds. Returns their ids. The others belong to other processes. */
+  /** Removes the jobs that this process still holds, and returns their ids. Other processes hold the remaining jobs. */
   async finish(jobs: readonly ClaimedJob[], statements: FleetStatements): Promise<ReadonlySet<string>> {
     const result = await this.#boss.deleteJob(QUEUE, jobs.map(claimOf), { db: bossDatabase(statements) });
     return settledIds(result, jobs);
@@ -160,8 +160,8 @@ function claimOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonl
 }
 
 /**
- * Returns the ids of the jobs that pg-boss changed. Its types do not declare this part of the results, so package.json pins its minor
- * version.
+ * Returns the ids of the jobs that pg-boss changed. The types of pg-boss do not declare this part of the results, so package.json pins the
+ * minor version of pg-boss.
  */
 function settledIds(result: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = result as { readonly settled?: readonly string[] };

@@ -21,7 +21,7 @@ import type { RequestReason, RunRow } from './rows/run-rows.ts';
 /** The inputs shared by all runs of a process. */
 export interface MemberRuns {
   readonly sources: Sources;
-  /** The context without the parts that belong to a workspace. Its environment contains no secret of the fleet itself. */
+  /** The run context without the parts that belong to a workspace. Its environment contains no secret of the fleet itself. */
   readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
   readonly clock: Clock;
   /** Limits the concurrent requests of all runs of this process. */
@@ -64,15 +64,15 @@ export async function runMember(
   const { requests } = shutdown;
   const checkout = (version: ProjectVersion) =>
     sources.checkout({ source: row.source, project: row.project, ...version }, requests);
-  let unusable: UserError | undefined;
+  let checkoutError: UserError | undefined;
   const newest = await checkout({ version: row.version, commit: row.commit }).catch((error: unknown) => {
     const { good } = row;
     const mustFail = good === undefined || good.version === row.version || requests.aborted;
     if (mustFail || !(error instanceof UserError)) throw error;
-    unusable = error;
+    checkoutError = error;
     return checkout(good);
   });
-  let used: ProjectVersion = newest;
+  let usedVersion: ProjectVersion = newest;
   const source: ManifestSource = {
     name: row.source,
     isAtomic: true,
@@ -80,7 +80,7 @@ export async function runMember(
     async lastGood() {
       if (row.good === undefined || row.good.version === newest.version) return undefined;
       const good = await checkout(row.good);
-      used = good;
+      usedVersion = good;
       return versionOf(good);
     },
     keep: async () => undefined,
@@ -133,18 +133,18 @@ export async function runMember(
     triggers: [trigger],
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
-  const report = unusable === undefined ? run : { ...run, invalid: { diagnostics: [], error: unusable } };
+  const report = checkoutError === undefined ? run : { ...run, invalid: { diagnostics: [], error: checkoutError } };
   loads.store(row.address, last);
   const { opened } = manifests.loaded ?? {};
   const defaultState = local.stateOf?.(row.workspace);
   const state = opened?.workspace.state;
-  // A sealed state counts too, because the page cannot read it even in the fleet's database.
+  // A sealed state also counts as outside, because the page cannot read it even in the fleet's database.
   const isOutside =
     state !== undefined &&
     defaultState !== undefined &&
     (state.seal !== undefined || !isSameState(state, defaultState));
   const outside = isOutside ? opened?.store.location : undefined;
-  return { report, version: used, outside, redact: (text) => redactor.redact(text) };
+  return { report, version: usedVersion, outside, redact: (text) => redactor.redact(text) };
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

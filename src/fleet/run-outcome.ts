@@ -26,7 +26,7 @@ interface RunEnd {
   readonly pauses: Pick<Pauses, 'firstRetry' | 'maxRetry'>;
   /** A random number between 0 and 1. */
   readonly random: number;
-  /** The error if the run took too long. */
+  /** The timeout error, if the run took too long. */
   readonly timeout: Error | undefined;
 }
 
@@ -139,12 +139,12 @@ function searchOf(
   return digest === storedDigest ? undefined : { digest, texts };
 }
 
-/** True if the run did not change the stored data about the drift request. */
+/** Returns true if the run did not change the stored data about the drift request. */
 function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
 
-/** Returns when the next run is due; undefined for the usual interval. */
+/** Returns the time until the next run; undefined for the usual interval. */
 function nextRun(report: RunReport, now: Date): FinishedRun['nextRun'] {
   if (report.result === 'interrupted') return { milliseconds: 0, backsOff: false };
   const milliseconds = report.result === 'busy' ? BUSY_RETRY_MS : millisecondsUntilWindow(report, now);
@@ -188,7 +188,7 @@ function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | 
   };
 }
 
-/** Keeps the parts that the page shows: references, the position in the manifest, and fields whose values are not compared. */
+/** Removes the details that the page does not need. References, the manifest position and uncompared fields remain. */
 function withoutDetails({ address, kind, action, id, source, depends_on, ...rest }: PlannedResource): PlannedResource {
   const { previous_address, ignore_drift, released } = rest;
   return {

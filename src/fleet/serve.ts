@@ -44,7 +44,7 @@ interface FleetTiming {
   readonly tick: number;
   /** Milliseconds between two heartbeats. */
   readonly beat: number;
-  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process. It stops its runs earlier. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process. The process stops its runs earlier. */
   readonly heartbeatTimeout: number;
   /** Milliseconds after which a starting process stops waiting for the remaining sources. */
   readonly startTimeout: number;
@@ -53,7 +53,7 @@ interface FleetTiming {
 const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeatTimeout: 30_000, startTimeout: 30_000 };
 /** The number of heartbeat intervals without a query for work after which a process counts as hung. */
 const HUNG_AFTER_BEATS = 10;
-/** Milliseconds between two removals of old rows and unused checkouts. The interval is short because processes may restart often. */
+/** Milliseconds between two cleanups of old rows and unused checkouts. The interval is short because processes may restart often. */
 const CLEAN_UP_INTERVAL_MS = 60_000;
 
 /** The loops that must succeed for a process to be ready. */
@@ -153,7 +153,7 @@ export class FleetServer {
     const { database, clock, retention } = this.#options;
     const { tick, beat, startTimeout } = this.#timing;
     if (database.isEmbedded) await removeProcesses(database);
-    // Other processes must know the sources of this one before it claims them.
+    // Other processes must know the sources of this process before it claims them.
     await storeHeartbeat(database, this.#process, { isEnding: false, runs: [] });
     await this.#checkFreeze();
     const fetches = await this.#fetcher.register();
@@ -186,7 +186,7 @@ export class FleetServer {
     return !this.#stop.signal.aborted && sinceSuccess < this.#timing.heartbeatTimeout;
   }
 
-  /** Stops all runs, starts no more, returns unfinished jobs to the queue, and unregisters the process. */
+  /** Stops all runs, starts no new runs, returns unfinished jobs to the queue, and unregisters the process. */
   async stop(reason: string): Promise<void> {
     const { database } = this.#options;
     this.#stop.abort(reason);
@@ -217,12 +217,12 @@ export class FleetServer {
 
   async #fetchAndRun(fetch: SourceFetch): Promise<void> {
     if (!(await fetch())) return;
-    await this.#divide();
+    await this.#divideSlots();
     await this.#schedule();
     await this.#worker.take();
   }
 
-  async #divide(): Promise<void> {
+  async #divideSlots(): Promise<void> {
     this.#worker.divideBy(await dividedKinds(this.#options.database));
   }
 
@@ -237,12 +237,12 @@ export class FleetServer {
       await this.#worker.beat();
       await this.#fetcher.beat();
       await this.#pulls?.beat();
-      await this.#divide();
+      await this.#divideSlots();
       this.#onSuccess('beat');
-      // Covers earlier failures, and freezes that began and ended between two checks.
+      // Repeats failed notifications, and covers freezes that began and ended between two checks.
       this.#notifyFreezes();
     } catch (error) {
-      // After the next interval, other processes may take over the jobs of this one.
+      // After the next interval, other processes may take over the jobs of this process.
       if (clock.now() - this.#succeededAt.beat > this.#timing.heartbeatTimeout - this.#timing.beat) {
         this.#worker.abort('the database cannot be reached');
         this.#pulls?.abort('the database cannot be reached');
@@ -251,7 +251,7 @@ export class FleetServer {
     }
   }
 
-  /** Runs much more often than other queries, because a frozen fleet must stop writing within a second. */
+  /** Checks for a freeze. Called much more often than other queries, because a frozen fleet must stop writing within a second. */
   async #checkFreeze(): Promise<void> {
     await this.#gate.check();
     this.#onSuccess('freeze');
@@ -288,20 +288,20 @@ export class FleetServer {
     this.#backgroundWork.add(done);
   }
 
-  /** Repeats an action until the server stops. Pauses before each run. */
+  /** Calls an action repeatedly until the server stops. Waits before each call. */
   #every(milliseconds: number, action: () => Promise<void>, loop?: LoopName): void {
-    const again = (): void => {
+    const scheduleNext = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {
         this.#cancels.delete(cancel);
         this.#begin(
           action()
             .catch((error: unknown) => this.#onFailure(error, loop))
-            .then(() => (this.#stop.signal.aborted ? undefined : again())),
+            .then(() => (this.#stop.signal.aborted ? undefined : scheduleNext())),
         );
       });
       this.#cancels.add(cancel);
     };
-    again();
+    scheduleNext();
   }
 
   #onSuccess(loop: LoopName): void {

@@ -36,8 +36,8 @@ interface SlotLimits {
 export const SLOW_RUN_MS = 10_000;
 
 /**
- * Returns the number of jobs that may be taken now, and the groups without a free slot. If there are several groups, none gets the last
- * slot, and a group that is slow or not known to be fast gets at most half of the slots. All jobs taken at once may belong to one group.
+ * Returns the number of jobs that may be taken now, and the groups without a free slot. If there are several groups, no group gets the last
+ * slot, and a group that is slow or not known to be fast gets at most half of the slots. All jobs taken at once may be in the same group.
  */
 export function freeSlots(
   running: readonly RunInGroups[],

@@ -24,7 +24,7 @@ interface SourceFetcherOptions {
   readonly rules: readonly FleetRule[];
   readonly log: WatchLog;
   readonly signal: AbortSignal;
-  /** Called after each fetch, even a failed one. */
+  /** Called after each fetch, including failed fetches. */
   onFetched(source: string): void;
 }
 
@@ -33,13 +33,13 @@ export type SourceFetch = () => Promise<boolean>;
 
 /** Keeps the sources of a process's fleet file up to date. Only one process at a time fetches a source. */
 export class SourceFetcher {
-  /** Sources whose workspaces may run: the settled ones, once no source is awaited. */
+  /** The sources whose workspaces may run. Empty while this process waits for any source; afterwards, all settled sources. */
   readonly ready = new Set<string>();
   readonly #options: SourceFetcherOptions;
   readonly #names: readonly string[];
-  /** Sources to wait for. No workspace runs until there are none, because two sources may contain the same workspace. */
+  /** The sources to wait for. No workspace runs until this set is empty, because two sources may contain the same workspace. */
   readonly #awaited: Set<string>;
-  /** Sources that were fetched or that failed since the start of the process. Their stored contents match its fleet file. */
+  /** The sources whose fetch has succeeded or failed since startup. Their stored contents match the fleet file of this process. */
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
   /** Claims that another process took over before this process had a result. */
@@ -65,7 +65,7 @@ export class SourceFetcher {
     return this.#fetchesOf(claims);
   }
 
-  /** Stops waiting for sources, because one that hangs must not delay the workspaces of all others. */
+  /** Stops waiting for sources, because a source that hangs must not delay the workspaces of the other sources. */
   stopWaiting(): void {
     this.#stopAwaiting(this.#names);
   }
@@ -92,7 +92,7 @@ export class SourceFetcher {
     const conflicts = await conflictingSources(database, sources.all);
     const warnings = conflicts.map(({ name, theirs, host, pid }) => {
       const ours = sources.all.find((each) => each.name === name)?.identity;
-      return `the source ${name} is ${ours} in this process, but ${theirs} in process ${pid} on ${host}. Its workspaces do not run in this process until that one ends. Fleets that share a database need different names for their sources`;
+      return `the source ${name} is ${ours} in this process, but ${theirs} in process ${pid} on ${host}. Its workspaces do not run in this process until the other process ends. Fleets that share a database need different names for their sources`;
     });
     const names = conflicts.map(({ name }) => name);
     for (const name of names) {
@@ -116,14 +116,14 @@ export class SourceFetcher {
     this.#claims.add(claimed);
     try {
       const contents = await sources.discover(claimed.name, signal);
-      const entered = await storeContents(database, { claimed, contents, interval });
-      if (entered !== 'taken-over') this.#settle(claimed.name);
+      const result = await storeContents(database, { claimed, contents, interval });
+      if (result !== 'taken-over') this.#settle(claimed.name);
       else if (!this.#settled.has(claimed.name)) this.#takenOver = [...this.#takenOver, claimed];
       if (this.#reported.update(`source ${claimed.name}`, []).ended > 0)
         log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
       this.#reportBroken(contents);
-      if (entered === 'new' || this.#unused === undefined) await this.#reportUnused();
-      return entered === 'new';
+      if (result === 'new' || this.#unused === undefined) await this.#reportUnused();
+      return result === 'new';
     } catch (error) {
       if (signal.aborted) {
         await renewClaims(database, [claimed], 0);

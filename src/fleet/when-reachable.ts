@@ -4,12 +4,12 @@ import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isTemporary } from '../state/backends/postgres/problems.ts';
 
-/** Pauses between two attempts. They double from the first to the maximum. */
+/** The pause after the first attempt, and the maximum pause. The pause doubles after each attempt. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Retries the work while the database is unreachable, and logs each new problem. Returns undefined if the signal aborts.
+ * Retries the work while the database is unreachable, and logs each new problem. Returns undefined if the signal is aborted.
  * @throws errors that are not temporary.
  */
 export async function whenReachable<T>(

@@ -26,7 +26,7 @@ export interface WorkerOptions extends MemberRuns {
   readonly pauses: Pick<Pauses, 'firstRetry' | 'maxRetry'>;
   /** The maximum duration of a run in milliseconds. */
   readonly timeout: number;
-  /** Milliseconds without a heartbeat after which other processes take over the jobs of this one. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of this process. */
   readonly heartbeatTimeout: number;
   /** Milliseconds that requests in flight have to finish when a run is stopped. */
   readonly grace: number;
@@ -45,17 +45,17 @@ type ReportedRun = Pick<MemberRun, 'redact'> & {
     | { readonly report: undefined; readonly error: unknown }
   );
 
-interface Running {
+interface ActiveRun {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** Milliseconds, by the clock of the options. */
+  /** The start time in milliseconds, from the clock in the options. */
   readonly startedAtMs: number;
   readonly since: Date;
   readonly stop: AbortController;
   ended: Promise<void>;
 }
 
-/** Milliseconds for which results and free slots are collected, to handle several with one query. */
+/** Milliseconds for which results and free slots are collected, so that one query can handle several of them. */
 const BATCH_DELAY_MS = 50;
 
 /** The abort reason of a run that must not write anymore. */
@@ -64,7 +64,7 @@ const TAKEN_OVER = 'another run has this job';
 /** Executes runs as slots become free, and stores their results. */
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #running = new Set<Running>();
+  readonly #running = new Set<ActiveRun>();
   readonly #loads = new LoadCache();
   #finished: FinishedRun[] = [];
   #taking: Promise<void> | undefined;
@@ -104,8 +104,8 @@ export class Worker {
   }
 
   /**
-   * Takes a slot for read-only work, which has a lower priority than due runs: at most a quarter of the slots, and never the last free one
-   * of several.
+   * Takes a slot for read-only work. This work has a lower priority than due runs: it uses at most a quarter of the slots (at least one),
+   * and never the last free slot of several.
    * @returns a function that frees the slot; undefined if no slot is free now. Rejects if the database fails.
    */
   async takeSpareSlot(): Promise<(() => void) | undefined> {
@@ -124,19 +124,19 @@ export class Worker {
 
   /** Sends a heartbeat for all jobs, and cancels the runs whose jobs another process has taken over. */
   async beat(): Promise<void> {
-    // A copy, because other runs may start during the query.
+    // Copy the set, because other runs may start during the query.
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN_OVER);
     await renewWorkspaces(this.#options.database, [...ours], this.#options.heartbeatTimeout);
   }
 
-  /** Stops all runs. Each finishes its requests in flight. */
+  /** Stops all runs. Each run still finishes its requests in flight. */
   abort(reason: string): void {
     for (const { stop } of this.#running) stop.abort(reason);
   }
 
-  /** Stops all runs and starts no more. Unfinished jobs return to the queue. */
+  /** Stops all runs and starts no new runs. Unfinished jobs return to the queue. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
     this.#cancelBatch?.();
@@ -163,14 +163,14 @@ export class Worker {
       const jobs = await queue.take(max, excludedGroups);
       if (jobs.length === 0) return;
       const rows = await rowsToRun(database, jobs);
-      const notOurs: ClaimedJob[] = [];
+      const droppedJobs: ClaimedJob[] = [];
       for (const job of jobs) {
         const row = rows.get(job.address);
         if (row !== undefined && ready.has(row.source)) this.#begin(job, row);
-        else notOurs.push(job);
+        else droppedJobs.push(job);
       }
-      if (notOurs.length > 0) await dropJobs(database, queue, notOurs);
-      if (jobs.length < max || notOurs.length === jobs.length) return;
+      if (droppedJobs.length > 0) await dropJobs(database, queue, droppedJobs);
+      if (jobs.length < max || droppedJobs.length === jobs.length) return;
     }
   }
 
@@ -185,7 +185,7 @@ export class Worker {
       stop: new AbortController(),
       ended: Promise.resolve(),
     };
-    // This process sent no heartbeat for too long, and now receives its own job again.
+    // After a long time without heartbeats, this process may claim a job that it is still running. Stop the older run.
     for (const other of this.#running) if (other.job.id === job.id) other.stop.abort(TAKEN_OVER);
     this.#finished = this.#finished.filter((other) => other.job.id !== job.id);
     this.#running.add(running);
@@ -201,8 +201,8 @@ export class Worker {
     });
   }
 
-  /** Never rejects. */
-  async #run({ job, row, stop, since }: Running): Promise<FinishedRun> {
+  /** Runs a workspace and returns the outcome. Never rejects. */
+  async #run({ job, row, stop, since }: ActiveRun): Promise<FinishedRun> {
     const { clock, grace, timeout, processId, pauses, random, context, onRun } = this.#options;
     const shutdown = new GracefulShutdown(stop.signal, { clock, graceMs: grace });
     let timeoutError: Error | undefined;
@@ -212,7 +212,7 @@ export class Worker {
       });
       stop.abort('timeout');
     });
-    const ending = () => ({
+    const endOfRun = () => ({
       job,
       row,
       process: processId,
@@ -229,11 +229,11 @@ export class Worker {
       };
       const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });
-      return outcomeOf(run, ending());
+      return outcomeOf(run, endOfRun());
     } catch (error) {
       const isStopped = stop.signal.aborted && timeoutError === undefined;
       if (!isStopped) onRun(row, { report: undefined, error, lateness: row.lateness, redact: String });
-      return failedOutcome(isStopped ? undefined : (timeoutError ?? error), { ...ending(), since });
+      return failedOutcome(isStopped ? undefined : (timeoutError ?? error), { ...endOfRun(), since });
     } finally {
       cancel();
       shutdown.done();
@@ -247,7 +247,7 @@ export class Worker {
     });
   }
 
-  /** Stores the results of finished runs. Rejects if the database fails; the next call stores them then. */
+  /** Stores the results of finished runs. Rejects if the database fails. The next call then stores the results. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -257,7 +257,7 @@ export class Worker {
 
   async #flush(): Promise<void> {
     while (this.#finished.length > 0) {
-      // A copy, because other runs may finish during the transaction.
+      // Copy the list, because other runs may finish during the transaction.
       const finished = [...this.#finished];
       await storeFinishedRuns(this.#options.database, this.#options.queue, finished);
       this.#finished = this.#finished.filter((each) => !finished.includes(each));

@@ -14,14 +14,14 @@ export interface FetchOptions {
   readonly encoding?: BufferEncoding | undefined;
   /** Git settings in addition to the isolation settings and the credentials. */
   readonly settings?: readonly GitSetting[] | undefined;
-  /** Maximum size in bytes of each file that git writes; git ends with an error above it. Ignored on Windows. */
+  /** Maximum size in bytes of each file that git writes. Git fails if a file is larger. Ignored on Windows. */
   readonly maxFileBytes?: number | undefined;
   /** Timeout in milliseconds. */
   readonly timeout: number;
   redact(text: string): string;
 }
 
-/** Runs git and returns its trimmed output. @throws UserError with git's error output if it fails, times out or is cancelled. */
+/** Runs git and returns its trimmed output. @throws UserError with the reason if git fails, times out or is cancelled. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
   const { env, signal, timeout, redact, address, index, input, encoding, maxFileBytes, settings: extra = [] } = options;
   signal.throwIfAborted();

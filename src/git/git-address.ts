@@ -13,7 +13,7 @@ export interface GitAddress {
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
 
 interface AddressContext {
-  /** The folder that relative paths start from, as an absolute path. */
+  /** The absolute path of the folder that relative paths start from. */
   readonly cwd: string;
   /** The option or setting that contains the address, for messages. */
   readonly option: '--git' | 'git' | 'state.remote';
@@ -21,7 +21,7 @@ interface AddressContext {
 
 /**
  * Parses the URL, `user@host:path` or path of a repository.
- * @throws UserError for an invalid address, including one that git would take for an option or a helper program.
+ * @throws UserError for an invalid address, such as an address that git would interpret as an option or a helper program.
  */
 export function parseGitAddress(text: string, { cwd, option }: AddressContext): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
@@ -57,7 +57,7 @@ function fromUrl(url: URL, option: AddressContext['option']): GitAddress {
   };
 }
 
-/** Returns true if git can read the name only as a branch, a tag, a commit or a full ref. */
+/** True if git can interpret the name only as a branch, a tag, a commit or a full ref. */
 export function isRefName(ref: string): boolean {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) && !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref);
 }
@@ -74,7 +74,7 @@ interface RemoteServer {
   /** The protocol of the server's web pages and API. */
   readonly protocol: 'https:' | 'http:';
   readonly hostname: string;
-  /** The host name, with the port of the web pages if it is not the default one. */
+  /** The host name, with the port of the web pages if it is not the default port. */
   readonly host: string;
   readonly path: string;
 }

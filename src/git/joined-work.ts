@@ -4,7 +4,7 @@ interface Running<T> {
   waiting: number;
 }
 
-/** An operation that concurrent callers share. It is cancelled when the last of them stops waiting. */
+/** An operation that concurrent callers share. It is cancelled when the last caller stops waiting. */
 export class JoinedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;
@@ -15,7 +15,7 @@ export class JoinedWork<T> {
 
   /**
    * Waits for the operation in progress, or starts one.
-   * @throws the signal's reason if it aborts while others still wait; otherwise the error of the operation.
+   * @throws the signal's reason if the signal aborts while other callers still wait; otherwise the error of the operation.
    */
   async join(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();

@@ -67,7 +67,7 @@ export class ObjectReader {
   }
 }
 
-/** A `git cat-file` process. It answers requests in order. */
+/** A `git cat-file` process, which answers requests in order. */
 class CatFile {
   readonly #start: () => ReturnType<typeof startGit>;
   readonly #hasContent: boolean;
@@ -116,7 +116,7 @@ class CatFile {
   #receive(bytes: Buffer): void {
     this.#chunks.push(bytes);
     this.#received += bytes.length;
-    // Does not concatenate the chunks of a content until all have arrived.
+    // The chunks of an object are concatenated only after all of them have arrived.
     while (this.#received >= (this.#header === undefined ? 1 : this.#header.size + 1)) {
       const all = Buffer.concat(this.#chunks);
       const used = this.#header === undefined ? this.#takeHeader(all) : this.#takeContent(all, this.#header);

@@ -12,7 +12,7 @@ export type GitSetting = readonly [string, string];
 
 /** A call of git. Its `env` is the complete environment of the process; see `gitEnvironment`. */
 export interface GitCall extends ProcessCall {
-  /** Maximum size in bytes of each file that git writes; git ends with an error above it. Ignored on Windows. */
+  /** Maximum size in bytes of each file that git writes. Git fails if a file is larger. Ignored on Windows. */
   readonly maxFileBytes?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface GitResult extends ProcessEnd {
 }
 
 /**
- * Runs git in its own session, so that it has no terminal for prompts and does not receive Ctrl-C.
+ * Runs git in a separate session, so that git has no terminal for prompts and does not receive Ctrl-C.
  * @throws UserError if the working folder does not exist; otherwise the spawn error, such as ENOENT without git, or the signal's reason.
  */
 export async function runGit(
@@ -36,7 +36,7 @@ export async function runGit(
   return { ...(await ended), out: Buffer.concat(out) };
 }
 
-/** Starts git as `runGit` does, for a caller that exchanges data with it. */
+/** Starts git like `runGit`, for callers that exchange data with the process. */
 export function startGit(args: readonly string[], { maxFileBytes, ...call }: GitCall): Promise<StartedProcess> {
   if (maxFileBytes === undefined || process.platform === 'win32') return startProcess('git', args, call);
   // ulimit counts blocks of 512 bytes.
@@ -73,14 +73,14 @@ export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSe
 const CALLER_VARIABLES =
   /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
 
-/** Returns the environment for git in the repository of a folder, even if voxform runs in a hook of another repository. */
+/** Returns the environment in which git uses the repository of a folder, even if voxform runs in a hook of another repository. */
 export function folderEnvironment(env: ProcessEnvironment): Record<string, string | undefined> {
   const callerVariables = Object.entries(env).filter(([name]) => CALLER_VARIABLES.test(name));
   return { ...gitEnvironment(env), ...Object.fromEntries(callerVariables) };
 }
 
 /**
- * Disables the `ext` transport, hooks and background work. Redirects are not followed, because git would send the extra header, and so
+ * Disables the `ext` transport, hooks and background work. Redirects are not followed, because git would send the extra header, with
  * the password, to the new server.
  */
 export const ISOLATION_SETTINGS: readonly GitSetting[] = [
@@ -96,7 +96,7 @@ export const ISOLATION_SETTINGS: readonly GitSetting[] = [
 /** Returns the hint for a server that redirects; undefined for other errors. */
 export function redirectHint(errorOutput: string): string | undefined {
   if (!/returned error: 30[12378]/.test(errorOutput)) return undefined;
-  return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
+  return 'The server redirects the request. Redirects are not followed, to keep credentials safe. Use the final address, which often ends in .git.';
 }
 
 /** The maximum number of characters of the error output in a message. */
@@ -114,15 +114,15 @@ export function shortError(errorOutput: string): string {
     .slice(0, MAX_ERROR_LENGTH);
 }
 
-/** The age in milliseconds from which a temporary file belongs to no running git process. voxform ends each git process sooner. */
+/** The age in milliseconds above which a temporary file is stale, because voxform ends each git process sooner. */
 const STALE_AFTER_MS = 300_000;
 
 /** Folders that git writes to when it fetches into a bare repository. */
 const WRITTEN_FOLDERS = ['.', 'objects', 'objects/pack', 'refs/voxform', 'refs/voxform/kept'];
 
 /**
- * Removes locks and partial packs of killed git processes from our own bare repository; git refuses to fetch while they exist. Other
- * processes may be using the repository, so only old files are removed.
+ * Removes locks and partial packs of killed git processes from our own bare repository, because git refuses to fetch while these files
+ * exist. Other processes may be using the repository, so only old files are removed.
  */
 export async function removeStaleFiles(repository: string): Promise<void> {
   const minTime = Date.now() - STALE_AFTER_MS;

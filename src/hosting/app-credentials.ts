@@ -9,15 +9,15 @@ import { HostClient, type HostClientOptions, type HostCredentials, HostProblem }
 
 export interface GithubApp {
   readonly id: number;
-  /** A PEM file from the settings of the app. */
+  /** The contents of the PEM file from the app's settings. */
   readonly privateKey: Secret;
 }
 
 export interface CredentialContext extends Omit<HostClientOptions, 'credentials' | 'rights'> {
   readonly repository: string;
-  /** The hint for a secret that is not set. */
+  /** Returns the hint of the error for a secret that is not set. */
   howToSet(name: string): string;
-  /** Called with each token, before it is used, so that no output shows it. */
+  /** Called with each token before its first use, so that output redacts the token. */
   addSecret(text: string): void;
 }
 
@@ -26,14 +26,14 @@ interface InstallationToken {
   readonly expiresAt: number;
 }
 
-/** A token is renewed this many milliseconds before it expires. GitHub issues tokens for an hour. */
-const RENEW_BEFORE = 5 * 60_000;
+/** A token is renewed this many milliseconds before it expires. GitHub's tokens are valid for one hour. */
+const RENEW_BEFORE_EXPIRY_MS = 5 * 60_000;
 
-/** The tokens of a GitHub App's installation in the repository. */
+/** Returns credentials that use the tokens of a GitHub App's installation in the repository. @throws UserError for an invalid key. */
 export function appCredentials(app: GithubApp, context: CredentialContext): HostCredentials {
   const { id, privateKey } = app;
   const shown = `the GitHub App ${id}`;
-  // Environment variables often contain line breaks in this form.
+  // Environment variables often contain line breaks as the two characters "\n".
   const key = privateKey.reveal().replaceAll('\\n', '\n');
   if (attempt(() => createPrivateKey(key)) === undefined) {
     throw new UserError(`the private key ${privateKey.name} is not a key in PEM format`, {
@@ -43,7 +43,7 @@ export function appCredentials(app: GithubApp, context: CredentialContext): Host
   let current: InstallationToken | undefined;
   let issuing: Promise<InstallationToken> | undefined;
 
-  async function renewed(): Promise<InstallationToken> {
+  async function renewToken(): Promise<InstallationToken> {
     issuing ??= issueToken({ id, key, name: shown }, context).finally(() => {
       issuing = undefined;
     });
@@ -55,11 +55,11 @@ export function appCredentials(app: GithubApp, context: CredentialContext): Host
     shown,
     app: id,
     async token() {
-      if (current !== undefined && current.expiresAt - Date.now() > RENEW_BEFORE) return current.secret;
-      return (await renewed()).secret;
+      if (current !== undefined && current.expiresAt - Date.now() > RENEW_BEFORE_EXPIRY_MS) return current.secret;
+      return (await renewToken()).secret;
     },
     renew(rejected) {
-      // Another request may have renewed it already.
+      // Another request may already have renewed the token.
       if (current?.secret === rejected) current = undefined;
       return true;
     },
@@ -92,7 +92,7 @@ async function issueToken(
   });
   await using _ = closing(client);
 
-  /** Sends a request of the library with the proxy, certificates, retries and messages of all requests to the host. */
+  /** Sends a request of Octokit through the client, which adds the proxy, certificates, retries and error messages. */
   async function throughClient(url: string, { method = 'GET', body }: { method?: string; body?: string }) {
     if (!url.startsWith(`${api}/`) || method !== 'POST') throw new Error(`unexpected request: ${method} ${url}`);
     return Response.json(await client.ask('POST', url.slice(api.length), z.unknown(), body && JSON.parse(body)));
@@ -101,7 +101,7 @@ async function issueToken(
   const { id: installationId } = await client.ask('GET', `/repos/${repository}/installation`, installationForm());
   const { token, expiresAt } = await auth({ type: 'installation', installationId }).catch((error: unknown) => {
     const problem = error instanceof Error && error.cause instanceof HostProblem ? error.cause : error;
-    // A token whose response was lost expires by itself.
+    // A retry is safe: if the response was lost, the issued token expires unused.
     if (problem instanceof HostProblem && problem.failure.why === 'unclear')
       throw new HostProblem(problem.message, { why: 'unreachable' });
     throw problem;

@@ -10,7 +10,7 @@ import type { HostKind } from './code-host.ts';
 import { HostProblem } from './host-client.ts';
 
 interface BranchRepositoryOptions extends Pick<FetchOptions, 'env' | 'signal' | 'redact'> {
-  /** Address of the repository on its host, without credentials. */
+  /** The address of the repository on its host, without credentials. */
   readonly url: string;
   readonly kind: Pick<HostKind, 'gitUser' | 'rights'>;
   readonly token: Secret;
@@ -22,7 +22,7 @@ export interface CommittedFile {
   readonly id: string;
 }
 
-/** A changed file in the form of `BranchRepository.changes`. */
+/** Formats a changed file as an entry of the list that `BranchRepository.changes` returns. */
 export function changedFile(name: string, { mode, id }: CommittedFile, newId: string): string {
   return `${mode} ${mode} ${id} ${newId} M ${name}`;
 }
@@ -33,42 +33,42 @@ interface NewCommit {
   readonly files: readonly { readonly path: string; readonly mode: string; readonly text: string }[];
 }
 
-interface Prepared {
+interface TemporaryRepository {
   readonly folder: string;
   readonly settings: readonly GitSetting[];
 }
 
 const REMOTE = 'host';
 const AUTHOR = 'voxform <voxform@localhost>';
-/** Timeout of one git command in milliseconds. */
-const TIMEOUT = 120_000;
+/** The timeout of one git command in milliseconds. */
+const TIMEOUT_MS = 120_000;
 
 /**
- * The branches of a repository on a host, read and pushed with git through a temporary repository that has no file contents. The token is
- * sent only to that server, and is never in the arguments of a process. Throws `HostProblem`.
+ * Reads and pushes the branches of a repository on a code host with git, using a temporary repository without file contents. The token is
+ * sent only to that host, and never appears in the arguments of a process. The methods throw `HostProblem`.
  */
 export class BranchRepository {
   readonly #options: BranchRepositoryOptions;
-  /** The time of all commits, so that equal changes give equal commits. */
+  /** The Unix time of all commits. It is fixed, so that equal changes result in equal commits. */
   readonly #seconds = Math.floor(Date.now() / 1000);
-  #prepared: Promise<Prepared> | undefined;
+  #repository: Promise<TemporaryRepository> | undefined;
 
   constructor(options: BranchRepositoryOptions) {
     this.#options = options;
   }
 
   async close(): Promise<void> {
-    const prepared = await this.#prepared?.catch(() => undefined);
-    if (prepared !== undefined) await remove(prepared);
+    const repository = await this.#repository?.catch(() => undefined);
+    if (repository !== undefined) await remove(repository);
   }
 
-  /** The default branch, and the commits of those branches that exist. */
+  /** Returns the name of the default branch, and the newest commit of the default branch and of each given branch that exists. */
   async heads(
     branches: readonly string[],
   ): Promise<{ readonly defaultBranch: string | undefined; readonly heads: ReadonlyMap<string, string> }> {
     const names = ['HEAD', ...branches.map((branch) => `refs/heads/${branch}`)];
-    const listed = await this.#git(['ls-remote', '--symref', '--', REMOTE, ...names]);
-    const lines = listed.split('\n').map((line) => line.split('\t'));
+    const output = await this.#git(['ls-remote', '--symref', '--', REMOTE, ...names]);
+    const lines = output.split('\n').map((line) => line.split('\t'));
     const [symbolic = ''] = lines.find(([target, name]) => name === 'HEAD' && target?.startsWith('ref: ')) ?? [];
     const defaultBranch = /^ref: refs\/heads\/(.+)$/.exec(symbolic)?.[1];
     const heads = lines.flatMap(([id = '', name = '']): [string, string][] => {
@@ -78,15 +78,15 @@ export class BranchRepository {
     return { defaultBranch, heads: new Map(heads) };
   }
 
-  /** Fetches the newest commits of branches, and their parents. */
+  /** Fetches the newest commits of branches, and the parents of these commits. */
   async fetch(branches: readonly string[]): Promise<void> {
     const refs = branches.map((branch) => `+refs/heads/${branch}:refs/heads/${branch}`);
     await this.#git(['fetch', '--quiet', '--no-tags', '--depth=2', '--no-write-fetch-head', '--', REMOTE, ...refs]);
   }
 
   async files(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, CommittedFile>> {
-    const listed = await this.#git(['--literal-pathspecs', 'ls-tree', '-z', commit, '--', ...paths]);
-    const entries = listed.split('\0').filter(Boolean);
+    const output = await this.#git(['--literal-pathspecs', 'ls-tree', '-z', commit, '--', ...paths]);
+    const entries = output.split('\0').filter(Boolean);
     return new Map(
       entries.map((entry) => {
         const [facts = '', name = ''] = entry.split(/\t(.*)/s);
@@ -101,21 +101,21 @@ export class BranchRepository {
     return { parents: [...head.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => parent), message };
   }
 
-  /** The differences between two commits: `changedFile` of each file, sorted. */
+  /** Returns the files that differ between two commits, each in the format of `changedFile`, sorted. */
   async changes(before: string, after: string): Promise<readonly string[]> {
     const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
     const printed = await this.#git(['diff-tree', ...options, before, after]);
     return [...printed.matchAll(/:([^\0]*)\0([^\0]*)\0/g)].map(([, facts, name]) => `${facts} ${name}`).sort();
   }
 
-  /** Creates a commit without moving a branch. */
+  /** Creates a commit and returns its id. Does not move a branch. */
   async create({ parent, message, files }: NewCommit): Promise<string> {
     const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`;
-    const at = `${this.#seconds} +0000`;
+    const time = `${this.#seconds} +0000`;
     const changes = files.map(
       ({ path: name, mode, text }) => `M ${mode} inline ${JSON.stringify(name)}\n${data(text)}`,
     );
-    const commit = `commit refs/new\nmark :1\ncommitter ${AUTHOR} ${at}\n${data(message)}from ${parent}\n`;
+    const commit = `commit refs/new\nmark :1\ncommitter ${AUTHOR} ${time}\n${data(message)}from ${parent}\n`;
     const input = `${commit}${changes.join('')}\nget-mark :1\ndone\n`;
     return this.#git(['fast-import', '--quiet', '--force', '--done'], input);
   }
@@ -132,11 +132,11 @@ export class BranchRepository {
   }
 
   async #git(args: readonly string[], input?: string): Promise<string> {
-    this.#prepared ??= this.#prepare();
-    return this.#run(args, await this.#prepared, input);
+    this.#repository ??= this.#createRepository();
+    return this.#run(args, await this.#repository, input);
   }
 
-  async #prepare(): Promise<Prepared> {
+  async #createRepository(): Promise<TemporaryRepository> {
     const { url, network } = this.#options;
     const { proxy, ca } = network;
     const folder = await mkdtemp(path.join(tmpdir(), 'voxform-branch-'));
@@ -154,17 +154,17 @@ export class BranchRepository {
       ['http.proxyAuthMethod', 'basic'],
       ...(ca === undefined ? [] : [['http.sslCAInfo', certificates] as const]),
     ];
-    const prepared = { folder, settings };
+    const repository = { folder, settings };
     try {
-      await this.#run(['init', '--quiet', '--bare', '--template='], prepared);
-      return prepared;
+      await this.#run(['init', '--quiet', '--bare', '--template='], repository);
+      return repository;
     } catch (error) {
-      await remove(prepared);
+      await remove(repository);
       throw error;
     }
   }
 
-  async #run(args: readonly string[], { folder, settings }: Prepared, input?: string): Promise<string> {
+  async #run(args: readonly string[], { folder, settings }: TemporaryRepository, input?: string): Promise<string> {
     const { url, kind, token, env, signal, redact } = this.#options;
     const credentials = { server: `${new URL(url).origin}/`, user: kind.gitUser, password: token.reveal() };
     try {
@@ -175,7 +175,7 @@ export class BranchRepository {
         address: { url, shown: url, credentials },
         settings,
         input,
-        timeout: TIMEOUT,
+        timeout: TIMEOUT_MS,
       });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -186,7 +186,7 @@ export class BranchRepository {
   }
 }
 
-async function remove({ folder }: Prepared): Promise<void> {
+async function remove({ folder }: TemporaryRepository): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 

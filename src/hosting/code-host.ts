@@ -17,26 +17,26 @@ export interface RequestChange {
   readonly base?: string;
 }
 
-/** The pull or merge requests of one repository. Reads are retried; writes are sent once. Throws `HostProblem`. */
+/** The pull or merge requests of one repository. Reads are retried; writes are sent once. The methods throw `HostProblem`. */
 export interface CodeHost {
-  /** All requests of the branch, newest first, without those from forks. */
+  /** Returns all requests of the branch except requests from forks, newest first. */
   requests(branch: string): Promise<readonly HostRequest[]>;
   open(request: NewRequest): Promise<HostRequest>;
   change(number: number, change: RequestChange): Promise<void>;
 }
 
 export interface HostKind {
-  /** True for the usual names of its servers. */
+  /** Returns true if servers of this kind usually have such a hostname, such as github.com. */
   isAt(hostname: string): boolean;
-  /** The address of the API of a server; `host` includes the port. */
+  /** Returns the address of a server's API. `host` includes the port. */
   apiOf(server: { readonly protocol: string; readonly hostname: string; readonly host: string }): string;
-  /** The reverse of `apiOf`: the prefix of repository addresses, without a final slash. */
+  /** The inverse of `apiOf`: returns the prefix of repository addresses, without a trailing slash. */
   serverOf(api: URL): string;
-  /** The API and repository of the host's CI job; undefined outside of one. */
+  /** Returns the API and repository of the current CI job; undefined if the process does not run in a CI job of this host. */
   inJob(env: ProcessEnvironment): { readonly api: string; readonly repository: string } | undefined;
-  /** Default name of the secret with the token. */
+  /** The default name of the secret that contains the token. */
   readonly token: string;
-  /** The user name for a token in git. */
+  /** The user name that git must send with a token. */
   readonly gitUser: string;
   /** The permissions that `open` and pushes need, for messages. */
   readonly rights: string;
@@ -44,11 +44,11 @@ export interface HostKind {
   readonly pullRights: string;
   readonly headers?: Readonly<Record<string, string>>;
   isRepository(path: string): boolean;
-  /** The part between the repository and the commit in addresses of files. */
+  /** The part of a file's address between the repository and the commit. */
   readonly filePath: string;
   /** The maximum length of a comment, in characters. */
   readonly longestComment: number;
-  /** The text without lines that the host would run as commands. */
+  /** Escapes the lines that the host would run as commands. */
   commentSafe(text: string): string;
   open(client: HostClient, repository: string): CodeHost;
   pulls(client: HostClient, repository: string): PullRequests;

@@ -6,14 +6,14 @@ import { lazyObject } from '../values/described.ts';
 import { tryParseJson } from '../values/json.ts';
 import { type HostJob, isCommit, type JobHost, noPlan, variable } from './host-job.ts';
 
-/** A job of GitHub Actions. */
+/** Jobs of GitHub Actions. */
 export const githubJob: HostJob = {
   token: 'GITHUB_TOKEN',
   rights: 'pull-requests: write for a comment; actions: read and pull-requests: read for a plan',
   request(env) {
     const file = variable(env, 'GITHUB_EVENT_PATH');
     const text = attempt(() => readFileSync(file, 'utf8'));
-    if (text === undefined) throw new UserError(`cannot read the event of this job in ${file}`);
+    if (text === undefined) throw new UserError(`cannot read the event of this job from ${file}`);
     return eventForm().safeParse(tryParseJson(text)).data?.pull_request?.number;
   },
   author: (env) => env.VOXFORM_COMMENT_AUTHOR || 'github-actions[bot]',
@@ -26,18 +26,19 @@ export const githubJob: HostJob = {
     const name = `${prefix}-${commit}`;
     const path = `/repos/${repository}/actions/artifacts?name=${encodeURIComponent(name)}&per_page=100`;
     const all = await client.askAll(path, artifactForm(), { field: 'artifacts' });
-    // Runs of forks store artifacts here too, under any name.
+    // Workflow runs of forks can also store artifacts in this repository, under any name.
     const own = all.filter(
       ({ name: given, expired, workflow_run: run }) =>
         given === name && !expired && run?.head_sha === commit && run.head_repository_id === run.repository_id,
     );
     const [newest] = own.sort((a, b) => b.id - a.id);
-    if (!newest?.workflow_run) throw noPlan(`there is no plan ${name}: its job failed, or it has expired`);
+    if (!newest?.workflow_run)
+      throw noPlan(`no artifact contains the plan ${name}: the plan job failed, or the artifact has expired`);
     return { commit, content: undefined, facts: { 'run-id': newest.workflow_run.id, artifact: name } };
   },
 };
 
-/** Returns the last commit of the merged pull request, from which its plan was made. */
+/** Returns the last commit of the merged pull request. The reviewed plan was made from that commit. */
 async function mergedHead({ client, repository, env }: JobHost): Promise<string> {
   const [branch, commit] = [variable(env, 'GITHUB_REF_NAME'), variable(env, 'GITHUB_SHA')];
   const path = `/repos/${repository}/commits/${encodeURIComponent(commit)}/pulls?per_page=100`;
@@ -45,7 +46,7 @@ async function mergedHead({ client, repository, env }: JobHost): Promise<string>
   const merged = pulls.filter(({ merged_at, base }) => merged_at && base.ref === branch);
   const [pull] = merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === commit) : merged;
   if (isCommit(pull?.head.sha)) return pull.head.sha;
-  throw noPlan('this commit came from no merged pull request, so no plan of it was reviewed');
+  throw noPlan('this commit does not come from a merged pull request, so no reviewed plan exists');
 }
 
 const eventForm = lazyObject(() => ({ pull_request: z.object({ number: z.int().positive() }).optional() }));

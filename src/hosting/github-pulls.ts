@@ -3,21 +3,21 @@ import { lazyObject } from '../values/described.ts';
 import { type HostClient, isMissing, refusal } from './host-client.ts';
 import { type PullRequest, type PullRequests, type Reviews, STATUS_NAME, shortened } from './pull-requests.ts';
 
-/** GitHub lists at most this many commits of a pull request. */
-const LISTED_COMMITS = 250;
+/** The maximum number of commits that GitHub lists for a pull request. */
+const MAX_LISTED_COMMITS = 250;
 
-/** The pull requests of a repository on GitHub. The paths and forms are those of its REST API, version 2022-11-28. */
+/** Returns a client for the pull requests of a GitHub repository. Paths and schemas follow GitHub's REST API, version 2022-11-28. */
 export function githubPulls(client: HostClient, repository: string): PullRequests {
   const repo = `/repos/${repository}`;
   const pull = (number: number): string => `${repo}/pulls/${number}`;
   const comments = `${repo}/issues/comments`;
   let self: Promise<number> | undefined;
 
-  /** Returns a predicate for comments by the user or the app of the credentials. */
+  /** Returns a predicate that is true for comments by the user or the app of the credentials. */
   async function ownership(): Promise<(comment: Comment) => boolean> {
     const { app, login } = client;
     if (login !== undefined) return ({ user }) => user?.login === login;
-    // People can also act through an app; its own comments are those of its bot.
+    // People can also comment through an app. Only the comments of the app's bot are its own.
     if (app !== undefined) {
       return ({ user, performed_via_github_app: via }) => via?.id === app && user?.type === 'Bot';
     }
@@ -45,7 +45,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     return found;
   }
 
-  /** The users who pushed to a branch. Undefined if the server is too old to have this endpoint. */
+  /** Returns the users who pushed to a branch; undefined if the server is too old to have the endpoint. */
   async function pushersOf(owner: string, branch: string): Promise<readonly string[] | undefined> {
     const query = `ref=${encodeURIComponent(`refs/heads/${branch}`)}&per_page=100`;
     try {
@@ -55,22 +55,22 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     } catch (error) {
       if (!isMissing(error)) throw error;
       if (owner.toLowerCase() === repository.toLowerCase()) return undefined;
-      // If this repository has the endpoint, the fork cannot be read, and its pushers are unknown.
+      // If the endpoint works for this repository, the token cannot read the fork, so its pushers are unknown.
       if ((await pushersOf(repository, branch)) === undefined) return undefined;
       throw error;
     }
   }
 
   /**
-   * The author of a request, everyone who pushed to its branch, and the authors and committers of its commits. GitHub links a commit to
-   * a user by its email address; other commits are known by their pushers only.
+   * Returns the author of a request, everyone who pushed to its branch, and the authors and committers of its commits. GitHub links a
+   * commit to a user by email address. For commits without such a link, only the pushers are known.
    */
   async function contributorsTo({ number, branch }: PullRequest): Promise<ReadonlySet<string>> {
     const { user, head } = await client.ask('GET', pull(number), pullForm());
     const commits = await client.askAll(`${pull(number)}/commits?per_page=100`, commitForm());
-    if (commits.length >= LISTED_COMMITS)
-      throw refusal(`#${number} of ${repository} has more commits than GitHub lists: its authors are unknown`);
-    // The repository of the branch is null if it was deleted. Its pushers are then unknown.
+    if (commits.length >= MAX_LISTED_COMMITS)
+      throw refusal(`#${number} of ${repository} has more commits than GitHub lists, so its authors are unknown`);
+    // `head.repo` is null if the repository of the branch was deleted. The pushers are then unknown.
     const pushers = head.repo === null ? [] : ((await pushersOf(head.repo.full_name, branch)) ?? []);
     const people = commits.flatMap(({ author, committer }) => [author?.login, committer?.login]);
     return new Set([user?.login, ...pushers, ...people].filter((each) => each !== undefined));
@@ -80,20 +80,20 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     async openFor(base) {
       const query = `state=open&base=${encodeURIComponent(base)}&per_page=100`;
       const found = await client.askAll(`${repo}/pulls?${query}`, pullForm(), { isKept: true });
-      // A request that is opened while pages are read moves another one to the next page.
+      // Remove duplicates: if a request is opened while pages are read, another request moves to the next page and is read twice.
       return [
         ...new Map(found.filter((each) => each.base.ref === base).map((each) => [each.number, each])).values(),
       ].map(requestOf);
     },
     get: async (number) => requestOf(await client.ask('GET', pull(number), pullForm())),
     async mergeBase({ base, head }) {
-      // Only the first page of a comparison lists the changed files.
+      // Request page 2, because only page 1 of a comparison contains the changed files, which are not needed.
       const path = `${repo}/compare/${encodeURIComponent(base)}...${head}?per_page=1&page=2`;
       return (await client.ask('GET', path, comparisonForm())).merge_base_commit.sha;
     },
     async reviews(request): Promise<Reviews> {
       const all = await client.askAll(`${pull(request.number)}/reviews?per_page=100`, reviewForm());
-      // A workflow can approve the request that contains it, so only people count.
+      // A workflow can approve the request that adds the workflow, so only the reviews of people count.
       const counted = all.filter(({ user, state }) => user?.type === 'User' && COUNTED_STATES.has(state));
       const last = [...new Map(counted.map((each) => [each.user?.login ?? '', each]))];
       const approvers = last
@@ -133,7 +133,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
   };
 }
 
-/** The states of reviews that replace an earlier review of the same user. Comments do not. */
+/** The states of reviews that replace an earlier review of the same user. A comment does not replace a review. */
 const COUNTED_STATES: ReadonlySet<string> = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);
 
 /* GitHub returns null for deleted users and for commits without a linked user. */

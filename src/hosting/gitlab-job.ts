@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import { type HostJob, type JobHost, noPlan, variable } from './host-job.ts';
 
-/** A job of GitLab CI. */
+/** Jobs of GitLab CI. */
 export const gitlabJob: HostJob = {
   token: 'VOXFORM_GITLAB_TOKEN',
   rights: 'the scope api and the role Developer',
@@ -24,7 +24,7 @@ export const gitlabJob: HostJob = {
       const content = await client.file(`${project}/jobs/${planned.id}/artifacts/${parts.join('/')}`);
       return { commit, content, facts: { job: planned.id } };
     }
-    throw noPlan(`there is no plan of !${iid}: its job ${wanted} did not pass for the last commit`);
+    throw noPlan(`no plan of !${iid} exists: the job ${wanted} did not pass for its last commit`);
   },
 };
 
@@ -36,12 +36,12 @@ async function mergedRequest({ client, repository, env }: JobHost) {
     ({ state, target_branch, source_project_id }) =>
       state === 'merged' &&
       target_branch === env.CI_COMMIT_BRANCH &&
-      // Ignore requests of forks: their jobs may have any name.
+      // Ignore requests from forks, because a fork can give its jobs any name.
       String(source_project_id) === env.CI_PROJECT_ID,
   );
   const [request, another] = merged;
   if (request !== undefined && another === undefined) return request;
-  throw noPlan(`this commit came from ${merged.length} merged requests of this project, not from one`);
+  throw noPlan(`this commit came from ${merged.length} merged requests of this project; expected exactly one`);
 }
 
 function newestFirst<T extends { readonly id: number }>(items: readonly T[]): T[] {

@@ -10,17 +10,17 @@ import {
   shortened,
 } from './pull-requests.ts';
 
-/** The access level of the role Developer, the lowest that may push and approve. */
-const DEVELOPER = 30;
+/** The access level of the role Developer, the lowest role that may push and approve. */
+const DEVELOPER_ACCESS_LEVEL = 30;
 /** The search for pushes starts this many days before a request was opened. */
-const DAYS_BEFORE = 90;
+const PUSH_SEARCH_DAYS = 90;
 const MILLISECONDS_PER_DAY = 86_400_000;
-/** The maximum number of pages with pushes to all branches of a project. */
+/** The maximum number of pages to read from the list of pushes, which contains the pushes to all branches of a project. */
 const MAX_PAGES_OF_PUSHES = 100;
 
 const STATES: Readonly<Record<CommitState, string>> = { pending: 'pending', success: 'success', failure: 'failed' };
 
-/** The merge requests of a project on GitLab. The paths and forms are those of its REST API, version 4. */
+/** Returns a client for the merge requests of a GitLab project. Paths and schemas follow GitLab's REST API, version 4. */
 export function gitlabPulls(client: HostClient, repository: string): PullRequests {
   const project = `/projects/${encodeURIComponent(repository)}`;
   const request = (number: number): string => `${project}/merge_requests/${number}`;
@@ -36,50 +36,50 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
 
   async function withWriteAccess(users: readonly User[]): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const { id, username } of users.filter((each) => !BOT.test(each.username))) {
+    for (const { id, username } of users.filter((each) => !BOT_NAME.test(each.username))) {
       const member = await client.ask('GET', `${project}/members/all/${id}`, memberForm()).catch((error: unknown) => {
         if (isMissing(error)) return { access_level: 0, state: 'none' };
         throw error;
       });
-      if (member.access_level >= DEVELOPER && member.state === 'active') found.push(username);
+      if (member.access_level >= DEVELOPER_ACCESS_LEVEL && member.state === 'active') found.push(username);
     }
     return found.sort();
   }
 
-  /** Returns when each user approved. GitLab before 18 returns this only in the notes. */
-  async function timesOf(number: number, approvals: readonly Approval[]): Promise<ReadonlyMap<string, number>> {
+  /** Returns the time of each approval in milliseconds, by user name. GitLab before version 18 has these times only in the notes. */
+  async function approvalTimes(number: number, approvals: readonly Approval[]): Promise<ReadonlyMap<string, number>> {
     const isComplete = approvals.every(({ approved_at }) => approved_at !== undefined && approved_at !== null);
     const notes = isComplete ? [] : await notesOf(number);
-    const noted = notes
+    const fromNotes = notes
       .filter(({ system, body }) => system && body === 'approved this merge request')
       .map(({ author, created_at }) => [author?.username ?? '', Date.parse(created_at)] as const);
-    const told = approvals.map(({ user, approved_at }) => [user.username, Date.parse(approved_at ?? '')] as const);
-    return new Map([...noted, ...told.filter(([, at]) => !Number.isNaN(at))]);
+    const fromApi = approvals.map(({ user, approved_at }) => [user.username, Date.parse(approved_at ?? '')] as const);
+    return new Map([...fromNotes, ...fromApi.filter(([, at]) => !Number.isNaN(at))]);
   }
 
   async function notesOf(number: number): Promise<readonly Note[]> {
     return client.askAll(`${request(number)}/notes?sort=asc&order_by=created_at&per_page=100`, noteForm());
   }
 
-  /** The user names of everyone who pushed to the branch of a request. */
+  /** Returns the user names of everyone who pushed to the branch of a request. */
   async function pushersOf({
     source_project_id: id,
     source_branch: branch,
     created_at,
-  }: Found): Promise<readonly string[]> {
-    // The project of the branch was deleted: use only the authors of the commits.
+  }: MergeRequest): Promise<readonly string[]> {
+    // If the project of the branch was deleted, only the authors of the commits are known.
     if (id === null) return [];
-    const begin = new Date(Date.parse(created_at) - DAYS_BEFORE * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
+    const begin = new Date(Date.parse(created_at) - PUSH_SEARCH_DAYS * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
     const path = `/projects/${id}/events?action=pushed&after=${begin}&per_page=100`;
     const events = await client.askAll(path, eventForm(), { pages: MAX_PAGES_OF_PUSHES });
-    // GitLab records a push of many branches as one event without their names.
+    // GitLab records a push to many branches as one event without branch names.
     const isToBranch = ({ push_data: push }: z.infer<ReturnType<typeof eventForm>>): boolean =>
       push !== undefined && push.action !== 'removed' && (push.ref ?? branch) === branch;
     return events.filter(isToBranch).flatMap(({ author_username: name }) => name ?? []);
   }
 
-  /** Matches the author of a request, everyone who pushed to its branch, and everyone whose name or email is in its commits. */
-  async function contributorsTo(found: Found): Promise<(user: User) => boolean> {
+  /** Returns a predicate for the author of a request, everyone who pushed to its branch, and everyone named in its commits. */
+  async function contributorsTo(found: MergeRequest): Promise<(user: User) => boolean> {
     const pushers = await pushersOf(found);
     const commits = await client.askAll(`${request(found.iid)}/commits?per_page=100`, commitForm());
     const people = commits.flatMap((each) => [
@@ -97,7 +97,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     async openFor(base) {
       const query = `state=opened&target_branch=${encodeURIComponent(base)}&per_page=100`;
       const found = await client.askAll(`${project}/merge_requests?${query}`, requestForm(), { isKept: true });
-      // A request that is opened while pages are read moves another one to the next page.
+      // Remove duplicates: if a request is opened while pages are read, another request moves to the next page and is read twice.
       return [
         ...new Map(found.filter((each) => each.target_branch === base).map((each) => [each.iid, each])).values(),
       ].map(requestOf);
@@ -110,12 +110,12 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     },
     async reviews({ number, head }): Promise<Reviews> {
       const [newest] = await client.askAll(`${request(number)}/versions?per_page=100`, versionForm());
-      // GitLab adds the version of a push a little later.
+      // GitLab creates the version shortly after the push.
       if (newest?.head_commit_sha !== head) throw notReady(number);
       const { approved_by: all } = await client.ask('GET', `${request(number)}/approvals`, approvalsForm());
       const reviewers = await client.askAll(`${request(number)}/reviewers?per_page=100`, reviewerForm());
-      const times = await timesOf(number, all);
-      // GitLab may keep approvals after a push.
+      const times = await approvalTimes(number, all);
+      // GitLab may keep approvals after a push, so ignore approvals from before the newest version.
       const current = all.filter(({ user }) => (times.get(user.username) ?? 0) > Date.parse(newest.created_at));
       const contributes =
         current.length === 0
@@ -138,7 +138,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       try {
         await client.ask('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
       } catch (error) {
-        // GitLab refuses to set a pending status to pending again.
+        // GitLab responds with 400 if a pending status is set to pending again.
         if (!(error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 400))
           throw error;
         const path = `${project}/repository/commits/${head}/statuses?name=${STATUS_NAME}&per_page=100`;
@@ -165,10 +165,10 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   };
 }
 
-/** The user names that GitLab gives to the bots of project and group tokens, and to service accounts. */
-const BOT = /^((project|group)_\d+_bot|service_account)(_|$)/;
+/** Matches the user names that GitLab gives to the bots of project and group tokens, and to service accounts. */
+const BOT_NAME = /^((project|group)_\d+_bot|service_account)(_|$)/;
 
-/** GitLab computes the diff of a push in the background. */
+/** Returns an error that leads to a retry. GitLab computes the diff of a push in the background. */
 function notReady(number: number): HostProblem {
   return new HostProblem(`GitLab is still comparing the branches of !${number}`, { why: 'unreachable' });
 }
@@ -199,7 +199,7 @@ const requestForm = lazyObject(() => ({
   diff_refs: z.object({ base_sha: z.string().nullable(), head_sha: z.string().nullable() }).nullish(),
 }));
 
-type Found = z.infer<ReturnType<typeof requestForm>>;
+type MergeRequest = z.infer<ReturnType<typeof requestForm>>;
 
 const versionForm = lazyObject(() => ({ head_commit_sha: z.string(), created_at: z.string() }));
 
@@ -237,7 +237,7 @@ const noteForm = lazyObject(() => ({
 
 type Note = z.infer<ReturnType<typeof noteForm>>;
 
-function requestOf(found: Found): PullRequest {
+function requestOf(found: MergeRequest): PullRequest {
   const { iid: number, web_url: url, title, state, author, source_project_id, project_id } = found;
   const isOver = state === 'closed' || state === 'merged';
   return {
@@ -250,7 +250,7 @@ function requestOf(found: Found): PullRequest {
     branch: found.source_branch,
     head: found.sha ?? '',
     isFork: source_project_id !== project_id,
-    // A merge without a merge commit moves the base to the head.
+    // A fast-forward merge creates no merge commit: it moves the base branch to the head of the request.
     mergedAs:
       state === 'merged' ? (found.merge_commit_sha ?? found.squash_commit_sha ?? found.sha ?? undefined) : undefined,
   };

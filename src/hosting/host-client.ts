@@ -10,12 +10,12 @@ import { tryParseJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
 
-/** The reason for a failed request to a host. */
+/** The reason why a request to a host failed. */
 type HostFailure =
   | { readonly why: 'refused'; readonly status: number }
   /** The response was lost, so the request may have succeeded. */
   | { readonly why: 'unclear' }
-  /** The host cannot be reached, or all responses are errors. */
+  /** The host cannot be reached, or every attempt failed with a temporary error. */
   | { readonly why: 'unreachable' }
   /** The host limits requests for longer than the caller waits. */
   | { readonly why: 'limited'; readonly until: Date };
@@ -30,42 +30,42 @@ export class HostProblem extends UserError {
   }
 }
 
-/** True if the host answered that a record does not exist. */
+/** Returns true if the host responded that a record does not exist (404). */
 export function isMissing(error: unknown): boolean {
   return error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 404;
 }
 
-/** Returns the problem for a valid response that cannot be used. */
+/** Returns the error for a valid response that cannot be used. */
 export function refusal(message: string): HostProblem {
   return new HostProblem(message, { why: 'refused', status: 200 });
 }
 
-/** Access to a host, for its API and for git over HTTPS. */
+/** Credentials for the API of a host and for git over HTTPS. */
 export interface HostCredentials {
-  /** The name in messages, such as `the token NAME`. */
+  /** The name of the credentials in messages, such as `the token NAME`. */
   readonly shown: string;
   /** The id of the GitHub App that writes with these credentials; undefined for a user. */
   readonly app?: number | undefined;
-  /** The name of the user that writes with these credentials, if they cannot query it. */
+  /** The name of the user who writes with these credentials, if the credentials cannot query the name. */
   readonly login?: string | undefined;
-  /** A valid token. @throws HostProblem */
+  /** Returns a valid token. @throws HostProblem */
   token(): Promise<Secret>;
-  /** Forgets a token that the host rejected. Returns true if `token` can now return another one. */
+  /** Discards a token that the host rejected. Returns true if `token` can now return a new token. */
   renew?(rejected: Secret): boolean;
 }
 
-/** The settings that a person can correct, as messages name them. */
+/** The names of settings in hints. */
 interface SettingNames {
   readonly api: string;
   readonly repository: string;
-  /** Undefined if the longest pause is not a setting. */
+  /** Undefined if the user cannot set the maximum wait. */
   readonly longestPause?: string;
 }
 
 export interface HostClientOptions {
-  /** Address of the API, without a final slash. */
+  /** The address of the API, without a trailing slash. */
   readonly api: string;
-  /** The repository for messages. */
+  /** The name of the repository in messages. */
   readonly shown: string;
   readonly credentials: HostCredentials;
   /** The permissions that the credentials need, for messages. */
@@ -74,22 +74,22 @@ export interface HostClientOptions {
   readonly kind: { readonly headers?: Readonly<Record<string, string>> };
   readonly network: Network;
   readonly signal: AbortSignal;
-  /** The maximum time in milliseconds that the host may make all requests wait. */
+  /** The maximum total time in milliseconds for which requests wait because of the host's rate limits. */
   readonly longestPause: number;
   redact(text: string): string;
   onNotice(message: string): void;
 }
 
 const LIMITS = { connections: 4, timeoutMilliseconds: 30_000, maxBodyBytes: 32 * 1024 * 1024 };
-/** The pause in milliseconds if a host limits requests without giving a time. */
-const USUAL_PAUSE = 60_000;
+/** The wait in milliseconds if a host limits requests without specifying a time. */
+const DEFAULT_PAUSE_MS = 60_000;
 
 /** The default maximum number of pages of a list. */
 const MAX_PAGES = 20;
-/** The number of pages that a client remembers for conditional requests. */
-const MAX_KEPT_PAGES = 200;
+/** The maximum number of pages that a client caches for conditional requests. */
+const MAX_CACHED_PAGES = 200;
 
-/** A page of a list, and the path of the next one. */
+/** The items of a page, and the path of the next page. */
 interface Page<T> {
   readonly items: readonly T[];
   readonly next: string | undefined;
@@ -100,9 +100,9 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 interface ListOptions {
   /** The maximum number of pages. */
   readonly pages?: number;
-  /** True to keep the pages in memory, and to read only those that have changed. */
+  /** True to cache the pages in memory, and to download only pages that have changed. */
   readonly isKept?: boolean;
-  /** The field of the answer that has the items. By default, the answer is a list. */
+  /** The field of the response that contains the items. By default, the response is a list. */
   readonly field?: string;
 }
 
@@ -113,7 +113,7 @@ interface RequestParts {
 
 const NOT_MODIFIED = 304;
 
-type Answer = AttemptResult & { readonly type: 'response' };
+type ApiResponse = AttemptResult & { readonly type: 'response' };
 
 /** A JSON client for the API of a host. */
 export class HostClient {
@@ -121,7 +121,7 @@ export class HostClient {
   readonly #host: string;
   readonly #web = new WebClient(LIMITS);
   readonly #budget: { remaining: number };
-  /** No request is sent before this time: the host limits requests, and may block clients that do not wait. */
+  /** No request is sent before this time, because a host may block clients that ignore its rate limit. */
   #limitedUntil: Date | undefined;
 
   /** Pages with their ETags, by path. The least recently read page is first. */
@@ -135,7 +135,7 @@ export class HostClient {
     this.#host = host;
     this.#budget = { remaining: longestPause };
     if (protocol !== 'https:' && !isLoopback(hostname)) {
-      throw new UserError(`${api} would get the token of ${shown} without encryption`, {
+      throw new UserError(`the token of ${shown} would be sent to ${api} without encryption`, {
         hint: `Set ${settings.api} to an https address.`,
       });
     }
@@ -153,26 +153,26 @@ export class HostClient {
     await this.#web.close();
   }
 
-  /** The body of the response. @throws HostProblem */
+  /** Sends a request and returns the parsed body of the response. @throws HostProblem */
   async ask<T>(method: Method, path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
     return this.#read(form, await this.#send(method, path, { body }));
   }
 
-  /** A file. @throws HostProblem */
+  /** Downloads a file. @throws HostProblem */
   async file(path: string): Promise<Buffer> {
     return (await this.#send('GET', path)).body;
   }
 
   /**
-   * The items of all pages of a list.
-   * @throws HostProblem, also for a list of more pages than the maximum.
+   * Returns the items of all pages of a list.
+   * @throws HostProblem, also if the list has more than the maximum number of pages.
    */
   async askAll<T>(path: string, form: z.ZodType<T>, options: ListOptions = {}): Promise<readonly T[]> {
     const { pages = MAX_PAGES, isKept = false, field } = options;
     const items: T[] = [];
     let next: string | undefined = path;
     for (let page = 1; next !== undefined; page++) {
-      if (page > pages) throw refusal(`${this.#host} lists more than ${pages} pages of ${withoutQuery(path)}`);
+      if (page > pages) throw refusal(`${withoutQuery(path)} of ${this.#host} has more than ${pages} pages`);
       const read: Page<T> = isKept ? await this.#changedPage(next, form) : await this.#page(next, form, field);
       items.push(...read.items);
       next = read.next;
@@ -185,28 +185,28 @@ export class HostClient {
   }
 
   async #changedPage<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {
-    const kept = this.#pages.get(path);
-    const answer = await this.#send('GET', path, kept && { headers: { 'if-none-match': kept.tag } });
-    // A path is always read in the same form.
-    const isUnchanged = kept !== undefined && answer.status === NOT_MODIFIED;
-    const page = isUnchanged ? (kept.page as Page<T>) : this.#readPage(form, answer);
-    const tag = isUnchanged ? kept.tag : answer.headers.etag;
+    const cached = this.#pages.get(path);
+    const result = await this.#send('GET', path, cached && { headers: { 'if-none-match': cached.tag } });
+    // The cast is safe, because a path is always read with the same schema.
+    const isUnchanged = cached !== undefined && result.status === NOT_MODIFIED;
+    const page = isUnchanged ? (cached.page as Page<T>) : this.#readPage(form, result);
+    const tag = isUnchanged ? cached.tag : result.headers.etag;
     this.#pages.delete(path);
     if (tag !== undefined) this.#pages.set(path, { tag, page });
     const [oldest] = this.#pages.keys();
-    if (this.#pages.size > MAX_KEPT_PAGES && oldest !== undefined) this.#pages.delete(oldest);
+    if (this.#pages.size > MAX_CACHED_PAGES && oldest !== undefined) this.#pages.delete(oldest);
     return page;
   }
 
-  #readPage<T>(form: z.ZodType<T>, answer: Answer, field?: string): Page<T> {
+  #readPage<T>(form: z.ZodType<T>, result: ApiResponse, field?: string): Page<T> {
     const list = z.array(form);
     const items =
-      field === undefined ? this.#read(list, answer) : (this.#read(z.object({ [field]: list }), answer)[field] ?? []);
-    return { items, next: this.#nextOf(answer) };
+      field === undefined ? this.#read(list, result) : (this.#read(z.object({ [field]: list }), result)[field] ?? []);
+    return { items, next: this.#nextOf(result) };
   }
 
-  /** The path of the next page. A link outside of the API is refused, because no other server may receive the token. */
-  #nextOf({ headers, status }: Answer): string | undefined {
+  /** Returns the path of the next page, if any. @throws HostProblem for a link outside the API: no other server may get the token. */
+  #nextOf({ headers, status }: ApiResponse): string | undefined {
     const [, next] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(String(headers.link ?? '')) ?? [];
     if (next === undefined) return undefined;
     const api = new URL(this.#options.api);
@@ -215,13 +215,13 @@ export class HostClient {
     if (url?.origin === api.origin && url.pathname.startsWith(`${below}/`))
       return url.pathname.slice(below.length) + url.search;
     throw new HostProblem(
-      `${this.#host} continues a list outside of its API`,
+      `the next page of a list is not in the API of ${this.#host}`,
       { why: 'refused', status },
-      { hint: `Check ${this.#options.settings.api}, and whether a proxy is in between.` },
+      { hint: `Check ${this.#options.settings.api}, and whether a proxy rewrites responses.` },
     );
   }
 
-  async #send(method: Method, path: string, parts: RequestParts = {}): Promise<Answer> {
+  async #send(method: Method, path: string, parts: RequestParts = {}): Promise<ApiResponse> {
     const { signal } = this.#options;
     if (this.#limitedUntil !== undefined && Date.now() < this.#limitedUntil.getTime())
       throw this.#limit(this.#limitedUntil);
@@ -243,7 +243,7 @@ export class HostClient {
     throw this.#problem(`${method} ${withoutQuery(path)}`, result, isSafeToRetry(result));
   }
 
-  /** One attempt, repeated once with a new token if the host rejects a token that can be renewed. */
+  /** Sends a request once. If the host rejects a token that can be renewed, sends the request again with a new token. */
   async #attempt(method: Method, path: string, { headers, body }: RequestParts): Promise<AttemptResult> {
     const { api, credentials, kind, network, signal } = this.#options;
     for (let isRenewed = false; ; isRenewed = true) {
@@ -263,15 +263,15 @@ export class HostClient {
     }
   }
 
-  #read<T>(form: z.ZodType<T>, { status, body }: Answer): T {
+  #read<T>(form: z.ZodType<T>, { status, body }: ApiResponse): T {
     const parsed = form.safeParse(tryParseJson(body.toString('utf8')));
     if (parsed.success) return parsed.data;
     const at = parsed.error.issues[0]?.path.join('.') ?? '';
     const where = at === '' ? '' : ` (${at})`;
     throw new HostProblem(
-      `${this.#host} did not answer as the API of a host does${where}`,
+      `${this.#host} returned a response that is not from the API of a code host${where}`,
       { why: 'refused', status },
-      { hint: `Check ${this.#options.settings.api}, and whether a proxy or a sign-in page is in between.` },
+      { hint: `Check ${this.#options.settings.api}, and whether a proxy or a sign-in page responded instead.` },
     );
   }
 
@@ -293,7 +293,7 @@ export class HostClient {
     );
   }
 
-  #problem(what: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
+  #problem(request: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
     const { redact, network, shown, credentials, rights, settings } = this.#options;
     const host = this.#host;
     const failure = { why: isSafeToRetry ? 'unreachable' : 'unclear' } as const;
@@ -310,7 +310,7 @@ export class HostClient {
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);
     const summary = [status, detail ?? code].filter(Boolean).join(' ');
-    if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, failure);
+    if (isTemporary(result)) return new HostProblem(`${host} responded to ${request} with ${summary}`, failure);
     const needs = `${credentials.shown.replace(/^t/, 'T')} needs ${rights}.`;
     const moved = [`${shown} has moved (${summary})`, `Check ${settings.repository}.`] as const;
     const [message, hint] = (
@@ -334,13 +334,13 @@ function withoutQuery(path: string): string {
   return path.replace(/\?.*/, '');
 }
 
-/** True for status 408, for 5xx, and for temporary network failures. */
+/** Returns true for status 408, for 5xx, and for temporary network failures. */
 function isTemporary(result: AttemptResult): boolean {
   if (result.type === 'failure') return !isLasting(result.error);
   return result.status === 408 || result.status >= 500;
 }
 
-/** The pause in milliseconds of a rate-limited response; undefined for other responses. */
+/** Returns the wait in milliseconds after a rate-limited response; undefined for other results. */
 function pauseOf(result: AttemptResult): number | undefined {
   if (result.type === 'failure') return undefined;
   const { status, headers, body } = result;
@@ -348,13 +348,13 @@ function pauseOf(result: AttemptResult): number | undefined {
   const isSecondary = (): boolean => /"documentation_url":\s*"[^"]*rate-limit/.test(body.toString('utf8'));
   const isExhausted = headers['x-ratelimit-remaining'] === '0' || requested !== undefined;
   if (status !== 429 && !(status === 403 && (isExhausted || isSecondary()))) return undefined;
-  return Math.max(requested ?? untilReset(headers) ?? USUAL_PAUSE, 100);
+  return Math.max(requested ?? untilReset(headers) ?? DEFAULT_PAUSE_MS, 100);
 }
 
 /** Returns the milliseconds until the limit resets, by the host's clock if known; undefined if unknown or past. */
-function untilReset(headers: Answer['headers']): number | undefined {
+function untilReset(headers: ApiResponse['headers']): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   const sentAt = Date.parse(String(headers.date));
-  const left = reset * 1000 - (Number.isNaN(sentAt) ? Date.now() : sentAt);
-  return left > 0 ? left + 1000 : undefined;
+  const remaining = reset * 1000 - (Number.isNaN(sentAt) ? Date.now() : sentAt);
+  return remaining > 0 ? remaining + 1000 : undefined;
 }

@@ -6,8 +6,8 @@ import type { HostCredentials } from './host-client.ts';
 export type CredentialForm = { readonly token: Secret } | { readonly app: GithubApp };
 
 /**
- * A personal, project or group token, or the tokens of a GitHub App.
- * @throws UserError for a secret that is not set or invalid.
+ * Returns the credentials for a personal, project or group token, or for a GitHub App.
+ * @throws UserError if the secret is not set or invalid.
  */
 export function hostCredentials(form: CredentialForm, context: CredentialContext): HostCredentials {
   const secret = 'token' in form ? form.token : form.app.privateKey;

@@ -2,23 +2,23 @@ import type { ProcessEnvironment } from '../files/run-process.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { HostClient } from './host-client.ts';
 
-/** The interface to a CI job of a host. Its values are from variables of the host, not from text that users write. */
+/** The interface to a CI job of a host. Its values come from variables that the host sets, not from text that users write. */
 export interface HostJob {
-  /** Name of the variable with the token. */
+  /** The name of the environment variable that contains the token. */
   readonly token: string;
   /** The permissions that the token needs, for messages. */
   readonly rights: string;
-  /** The number of the pull or merge request of the job, if any. @throws UserError */
+  /** Returns the number of the job's pull or merge request, if any. @throws UserError if the job's event cannot be read. */
   request(env: ProcessEnvironment): number | undefined;
-  /** The user name of comments written with the token; undefined if the API returns it for the token. */
+  /** Returns the user who writes comments with the token; undefined if the API returns the user for the token. */
   author(env: ProcessEnvironment): string | undefined;
-  /** The commit that the job plans. */
+  /** Returns the commit that the job plans. */
   commit(env: ProcessEnvironment): string | undefined;
-  /** The address of the job. */
+  /** Returns the address of the job. */
   address(env: ProcessEnvironment): string | undefined;
   /**
-   * Returns the plan that was made, shown and reviewed on the request that the job's commit came from.
-   * @throws HostProblem, and UserError if there is none.
+   * Returns the plan that was reviewed in the merged pull or merge request of the job's commit.
+   * @throws HostProblem; UserError if there is no reviewed plan.
    */
   reviewedPlan(host: JobHost, wanted: WantedPlan): Promise<ReviewedPlan>;
 }
@@ -30,34 +30,34 @@ export interface JobHost {
 }
 
 export interface WantedPlan {
-  /** The name of the job that made it, or the prefix of its artifact's name. */
+  /** The name of the job that made the plan (GitLab), or the prefix of the artifact's name (GitHub). */
   readonly name: string;
-  /** Its path in the repository. */
+  /** The path of the plan in the repository. */
   readonly path: string;
 }
 
 interface ReviewedPlan {
   readonly commit: string;
-  /** Undefined if a later step downloads it, with `facts`. */
+  /** The plan; undefined if a later step of the job downloads it, using `facts`. */
   readonly content: Buffer | undefined;
-  /** For later steps of the job. */
+  /** Values for later steps of the job. */
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
-const INSTEAD = 'Start the job that plans and applies in one run instead.';
+const PLAN_AND_APPLY_HINT = 'Start the job that plans and applies in one run instead.';
 
 export function noPlan(message: string): UserError {
-  return new UserError(message, { hint: INSTEAD });
+  return new UserError(message, { hint: PLAN_AND_APPLY_HINT });
 }
 
-/** A variable of the job. @throws UserError if it is not set. */
+/** Returns a variable of the job. @throws UserError if the variable is not set. */
 export function variable(env: ProcessEnvironment, name: string): string {
   const value = env[name];
   if (value === undefined || value === '') throw new UserError(`${name} is not set`);
   return value;
 }
 
-/** True for the full id of a commit. */
+/** Returns true for the full id of a commit. */
 export function isCommit(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9a-f]{40,64}$/.test(text);
 }

@@ -3,7 +3,7 @@ import type { HostKind } from './code-host.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
 
-/** Code hosts with pull or merge requests, by their names in settings. */
+/** The supported code hosts, by their names in settings. */
 export const hostKinds = { github, gitlab } satisfies Record<string, HostKind>;
 
 export type HostName = keyof typeof hostKinds;
@@ -12,13 +12,13 @@ export const hostNames = Object.keys(hostKinds) as HostName[];
 
 export interface HostedRepository {
   readonly host: HostName;
-  /** Address of the API, without a final slash. */
+  /** The address of the API, without a trailing slash. */
   readonly api: string;
-  /** Path of the repository on the host. */
+  /** The path of the repository on the host. */
   readonly repository: string;
 }
 
-/** The repository that is fetched from this address; undefined if the address and the settings do not identify it. */
+/** Returns the repository at a Git address; undefined if the address and the settings do not identify a repository. */
 export function repositoryOnHost(
   address: string,
   settings: { readonly host: HostName | undefined; readonly api: string | undefined },
@@ -31,17 +31,17 @@ export function repositoryOnHost(
 }
 
 interface CommittedFolder {
-  /** Address of the repository. */
+  /** The Git address of the repository. */
   readonly address: string;
   readonly host: HostName | undefined;
-  /** With slashes; empty for the root. */
+  /** The path of the folder in the repository, with slashes; empty for the root. */
   readonly folder: string;
   readonly commit: string;
 }
 
 /**
- * The address of the files of a folder at a commit, with `{file}` and `{line}`; undefined for a host that is not known, and for files that
- * differ from the commit.
+ * Returns the address of the files in a folder at a commit, with the placeholders `{file}` and `{line}`. Returns undefined if the host is
+ * unknown, or if `commit` is not a full commit id, for example because the files differ from the commit.
  */
 export function filesOnHost({ address, host, folder, commit }: CommittedFolder): string | undefined {
   const found = repositoryOnHost(address, { host, api: undefined });
@@ -51,7 +51,7 @@ export function filesOnHost({ address, host, folder, commit }: CommittedFolder):
   return `${parts.join('/')}#L{line}`;
 }
 
-/** The address of a line; undefined for a file outside of the folder. */
+/** Returns the address of a line; undefined for a file outside the folder. */
 export function fileOnHost(files: string, { file, line }: { readonly file: string; readonly line: number }) {
   if (file.split('/').includes('..')) return undefined;
   const text = files.replace(/\{(file|line)\}/g, (_, key) =>

@@ -1,4 +1,4 @@
-/** A pull request, or a merge request, as its host describes it. Texts are not trusted. */
+/** A pull or merge request, as returned by the host. Its strings are not trusted. */
 export interface PullRequest {
   readonly number: number;
   readonly url: string;
@@ -10,11 +10,11 @@ export interface PullRequest {
   readonly base: string;
   /** The branch with the changes. */
   readonly branch: string;
-  /** The newest commit of `branch`; for a merged request, as of the merge. */
+  /** The newest commit of `branch`; for a merged request, the newest commit at the time of the merge. */
   readonly head: string;
   /** True if `branch` is in another repository. */
   readonly isFork: boolean;
-  /** The commit of `base` with the merged changes. */
+  /** The commit on `base` that contains the merged changes; undefined if unknown or if the request is not merged. */
   readonly mergedAs: string | undefined;
 }
 
@@ -22,46 +22,46 @@ export type CommitState = 'pending' | 'success' | 'failure';
 
 export interface CommitStatus {
   readonly state: CommitState;
-  /** At most 140 characters. */
+  /** `setStatus` truncates the description to 140 characters. */
   readonly description: string;
   readonly url: string | undefined;
 }
 
-/** Reviews that count for the newest commit of a request. User names, sorted. */
+/** The users whose reviews count for a request, as sorted user names. */
 export interface Reviews {
-  /** Users with write access who approved this commit, except its author and everyone who pushed to the branch. */
+  /** Users with write access who approved the newest commit, except the author of the request and everyone who contributed commits. */
   readonly approvals: readonly string[];
   /** Users with write access who requested changes. */
   readonly objections: readonly string[];
 }
 
 /**
- * The pull requests of one repository. Reads are retried; writes are sent once. All methods throw `HostProblem`; its failure is
- * `refused` with status 404 if a request or a comment is gone.
+ * The pull requests of one repository. Reads are retried; writes are sent once. All methods throw `HostProblem`. Its failure is
+ * `refused` with status 404 if the request or the comment no longer exists.
  */
 export interface PullRequests {
-  /** All open requests for a branch. An unchanged list costs a conditional request, which does not count towards a rate limit. */
+  /** Returns the open requests with this base. An unchanged list needs only conditional requests, which rate limits do not count. */
   openFor(base: string): Promise<readonly PullRequest[]>;
   get(number: number): Promise<PullRequest>;
-  /** The commit at which the branches of a request diverged. */
+  /** Returns the commit at which the branches of a request diverged. */
   mergeBase(request: PullRequest): Promise<string>;
   reviews(request: PullRequest): Promise<Reviews>;
   setStatus(request: Pick<PullRequest, 'head'>, status: CommitStatus): Promise<void>;
-  /** The ids of the comments that this client's user wrote and that begin with the text, oldest first. */
+  /** Returns the comments that this client's user wrote and that begin with the text, oldest first. */
   ownComments(number: number, text: string): Promise<readonly { readonly id: string; readonly body: string }[]>;
   addComment(number: number, body: string): Promise<void>;
   changeComment(number: number, id: string, body: string): Promise<void>;
   removeComment(number: number, id: string): Promise<void>;
 }
 
-/** The name of the status on its host. */
+/** The name of the commit status on the code host. */
 export const STATUS_NAME = 'voxform';
 
-const LONGEST_DESCRIPTION = 140;
+const MAX_DESCRIPTION_LENGTH = 140;
 
-/** Truncates a description to the limit of all hosts. */
+/** Truncates a description to the maximum length that all hosts accept. */
 export function shortened(description: string): string {
   const characters = [...description];
-  if (characters.length <= LONGEST_DESCRIPTION) return description;
-  return `${characters.slice(0, LONGEST_DESCRIPTION - 1).join('')}…`;
+  if (characters.length <= MAX_DESCRIPTION_LENGTH) return description;
+  return `${characters.slice(0, MAX_DESCRIPTION_LENGTH - 1).join('')}…`;
 }

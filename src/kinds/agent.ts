@@ -6,7 +6,7 @@ import { type AgentRequest, agentRequest } from '../platform/records/agent-recor
 import type { DraftStatus, Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-/** A voice agent. The API reads agents by id and does not list them. Reads show only part of the configuration. */
+/** A voice agent. The API reads agents by id and does not list them. Responses contain only part of the configuration. */
 export const agent: Kind = {
   name: 'Agent',
   dashboardKey: 'agent',
@@ -46,7 +46,7 @@ export const agent: Kind = {
   async published(client, record) {
     if (isUnpublished(record)) return undefined;
     try {
-      // In both cases, the draft may have been edited since it was published.
+      // In both cases, `edited` and `unclear`, the draft may have been edited since it was published.
       const ahead = ['edited', 'unclear'].includes(draftStatus(record));
       return { record: await client.agents.latestVersion(record.id), ahead };
     } catch (error) {
@@ -78,12 +78,12 @@ function isUnpublished(record: ShownRecord): boolean {
   return (record.version ?? null) === null && (record.published_at ?? null) === null;
 }
 
-/** The maximum time that publishing takes. A later change is an edit. */
+/** The maximum duration of publishing, in milliseconds. A later change of the record is an edit. */
 const MAX_PUBLICATION_MS = 60_000;
 
 function draftStatus(record: ShownRecord): DraftStatus {
   if (isUnpublished(record)) return 'never';
-  // NaN unless the platform shows both times.
+  // NaN unless the record contains both times.
   const aheadMs = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
   if (aheadMs > MAX_PUBLICATION_MS) return 'edited';
   return aheadMs <= 0 ? 'current' : 'unclear';
@@ -106,7 +106,7 @@ async function* findMentionsInUsers(client: PlatformClient): AsyncGenerator<Ment
   }
 }
 
-/** Without `since`, reads only one page, because there may be millions of calls. */
+/** Reads only one page if `since` is undefined, because there may be millions of calls. */
 async function* findMentionsInCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
   let count = 0;
   for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {

@@ -11,31 +11,31 @@ export interface ShownRecord {
 }
 
 /**
- * Everything that is special about one kind. The engine decides. A kind observes, creates and updates, and describes its
- * fields. It must not keep state between calls.
+ * The definition of one kind. The engine makes all decisions. A kind only reads, creates and updates records, and describes
+ * their fields. It must not keep state between calls.
  */
 export interface Kind extends KindSchema {
   /** A kind has `list` if the platform can list its records, otherwise `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
   readonly table: RecordTable;
-  /** Links from records of this kind to others. Only for kinds that can be listed. */
+  /** Links from records of this kind to other records. Only for kinds that can be listed. */
   readonly routes?: Routes;
-  /** Returns the natural key of a record; undefined if the record does not show it. Required with `naturalKey`. */
+  /** Returns the natural key of a record; undefined if the record does not contain the key. Required with `naturalKey`. */
   naturalKeyOf?(record: ShownRecord): string | undefined;
-  /** Returns the latest published version of a record; undefined if there is none. It may show fields that the record hides. */
+  /** Returns the latest published version of a record; undefined if there is none. The version may have fields that the record lacks. */
   published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
-  /** The published versions of a record, for a kind that has them. */
+  /** Reads the published versions of records. Absent if the kind has no versions. */
   readonly versions?: Versions;
-  /** Records that mention ids of this kind, for a kind without `list`. Each source is read only as far as needed. */
+  /** Sources of records that mention ids of this kind, for a kind without `list`. Each source is read only as far as needed. */
   readonly mentions?: readonly MentionSource[];
   /** Must send exactly one POST. Absent if the platform has no such endpoint; then `manualCreateStep` is required. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent if the platform has no such endpoint. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
-  /** The top-level fields that every update sends, with the desired or else the observed value, and whether the API requires them. */
+  /** The top-level fields that every update sends, and whether the API requires them. The observed value is sent if none is desired. */
   readonly alwaysSent?: Readonly<Record<string, 'required' | 'optional'>>;
-  /** Returns the display name of a record. `export` derives the name of the manifest from it. */
+  /** Returns the display name of a record. `export` derives the name of the manifest from this name. */
   label(record: ShownRecord): string;
   /** Returns the dashboard step that creates a record, as a sentence. */
   manualCreateStep?(spec: JsonObject): string;
@@ -44,8 +44,8 @@ export interface Kind extends KindSchema {
   /** Present if records of this kind may own the workspace. A guard stops changes of owners. */
   readonly ownership?: Ownership;
   /**
-   * Returns the harm done while both workspaces of a migration have this record, and the dashboard step that ends it; undefined if there
-   * is none. A migration creates the records of kinds with this function last.
+   * Describes the harm while both workspaces of a migration have this record, and the dashboard step that ends the harm; undefined if there
+   * is no harm. A migration creates the records of kinds with this function last.
    */
   inTwoWorkspaces?(record: { readonly id: string; readonly spec: JsonObject }): InTwoWorkspaces | undefined;
   /** Present if writes are drafts until a person publishes them. Requires `published`. */
@@ -54,8 +54,8 @@ export interface Kind extends KindSchema {
 
 interface Publishing {
   /**
-   * Compares the draft with the latest published version by the times in the record. `unclear`: the record does not show both times, or
-   * it changed so soon after it was published that publishing itself may be the change.
+   * Compares the draft with the latest published version by the times in the record. `unclear` means that the record lacks one of the
+   * times, or changed so soon after it was published that publishing may have caused the change.
    */
   draftStatus(record: ShownRecord): DraftStatus;
   /** The next step after the first draft, as a sentence. */
@@ -77,18 +77,18 @@ interface InTwoWorkspaces {
 export interface Routes {
   /** The noun for a record, e.g. `phone number`. */
   readonly noun: string;
-  /** The fields with the id of the other record, each with a word for the link, e.g. `inbound`. `refersTo` is the kind of that record. */
+  /** The fields with the id of the other record, and a word for each link, e.g. `inbound`. `refersTo` is the kind of the other record. */
   readonly ways: Readonly<Record<LeafPath, string>>;
   /** The reverse link, for API keys that cannot list records of this kind. */
   readonly named: {
     /** The field of the other record that names records of this kind. */
     readonly field: string;
-    /** The field of a record of this kind that a plain item contains. */
+    /** If the items in `field` are plain values, the field of a record of this kind that contains the same value. */
     readonly item: string;
-    /** The word for the link. Its direction is not known. */
+    /** The word for a link of unknown direction. */
     readonly way: string;
   };
-  /** The verbs of the other record by word, as in `answers +12025550120` and `will answer +12025550120`. */
+  /** The verbs by word, for clauses about the other record, e.g. `answers +12025550120` and `will answer +12025550120`. */
   readonly verbs: Readonly<Record<string, readonly [now: string, then: string]>>;
   /** Returns a name that identifies the record for a person. The given record has no secret fields. */
   label(record: ShownRecord): string;
@@ -103,10 +103,10 @@ interface Ownership {
 
 /** Reads published versions. Must not write. */
 export interface Versions {
-  /** The field of a call that holds the id of the record. */
+  /** The field of a call that contains the id of the record. */
   readonly inCalls: string;
   list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
-  /** The record as published in this version. */
+  /** Returns the record as published in this version. */
   get(client: PlatformClient, id: string, version: number | 'latest'): Promise<ShownRecord>;
 }
 
@@ -116,11 +116,11 @@ export interface VersionShown {
   readonly [field: string]: unknown;
 }
 
-/** A source of records that mention others. */
+/** A source of records that mention other records. */
 interface MentionSource {
   /** The name of the source in `voxform get`, e.g. `calls`. */
   readonly name: string;
-  /** @param since the earliest possible creation of the record; undefined if a few requests are enough. Must not write. */
+  /** Must not write. @param since the earliest possible creation time of the record; undefined if a few requests are enough. */
   read(client: PlatformClient, since: Date | undefined): AsyncIterable<Mention>;
 }
 
@@ -133,7 +133,7 @@ export interface Mention {
 
 export interface PublishedRecord {
   readonly record: ShownRecord;
-  /** True if the draft may have changed since. */
+  /** True if the draft may have changed since it was published. */
   readonly ahead: boolean;
 }
 
@@ -142,17 +142,17 @@ interface ManualChange {
   /** Fields that identify the record in the dashboard, e.g. the number. */
   readonly record: JsonObject;
   readonly before: Json | undefined;
-  /** Text for a person: a value, or the address of a record that does not exist yet. */
+  /** The new value as text for a person, or the address of a record that does not exist yet. */
   readonly after: string;
 }
 
-/** Records that a `$ref` names by their name on the platform. They are looked up, never managed. */
+/** Records that a `$ref` identifies by their name on the platform. They are looked up, never managed. */
 export interface Lookup {
   readonly name: string;
   readonly description: string;
   readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<LookupRecord>;
-  /** Returns a client that applies a function to this list. */
+  /** Returns a client that passes this list through a function. */
   listedThrough<C extends PlatformClient>(client: C, through: Through): C;
   /** Returns the dashboard step that adds a record of this name, as a sentence without a full stop. */
   manualAddStep(name: string): string;

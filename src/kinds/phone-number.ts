@@ -20,7 +20,7 @@ const spec = lazyStrictObject(() => ({
   outbound_agent_id: agentField('outbound'),
 }));
 
-/** A phone number. The API lists and creates numbers. They are linked to agents in the dashboard. */
+/** A phone number. The API lists and creates numbers. Numbers are linked to agents in the dashboard. */
 export const phoneNumber: Kind = {
   name: 'PhoneNumber',
   dashboardKey: 'number',
@@ -30,7 +30,7 @@ export const phoneNumber: Kind = {
   },
   fields: {
     number: { immutable: true, shownAsNumber: true, normalise: digitsOf },
-    nickname: { manual: true, normalise: trimmed },
+    nickname: { manual: true, normalise: trim },
     inbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
     outbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
   },
@@ -82,14 +82,14 @@ export const phoneNumber: Kind = {
   },
 };
 
-/** Returns the digits without a plus, separators or leading zeros: all spellings of a number are equal. */
+/** Returns the digits without a plus, separators or leading zeros, so that all spellings of a number are equal. */
 function digitsOf(value: unknown): string {
   return String(value)
     .replace(/\D/g, '')
     .replace(/^0+(?=\d)/, '');
 }
 
-/** The platform may trim spaces around a nickname, so they are not compared. */
-function trimmed(value: unknown): unknown {
+/** Removes the spaces around a nickname. They are not compared, because the platform may trim them. */
+function trim(value: unknown): unknown {
   return typeof value === 'string' ? value.trim() : value;
 }

@@ -5,7 +5,7 @@ import { UserError } from '../problems/user-error.ts';
 
 /**
  * Reads one list before the first write if the run has read nothing else from the workspace. A platform that does not respond to the read
- * would not respond to creates either, and each would become an unknown create. If the key may not read a list, the next one is tried.
+ * would not respond to creates either, and each would become an unknown create. If the key may not read a list, the next list is tried.
  * @throws PlatformError, and UserError if the key does not belong to the workspace.
  */
 export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
@@ -15,7 +15,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
     const first = await readFirst<WithWorkspaceId>(list);
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
-    // After a 404 for the workspace, an empty list does not prove that it exists.
+    // After a 404 for the workspace, an empty list does not prove that the workspace exists.
     if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }
   throw new UserError(

@@ -5,7 +5,7 @@ import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 const webhooks = (client: PlatformClient) => client.collection('webhooks', webhookRecord);
 
-/** A webhook. The API reads webhooks by id, and neither lists nor updates them, so a change requires a new one. */
+/** A webhook. The API reads webhooks by id, and neither lists nor updates them, so a change requires a new webhook. */
 export const webhook: Kind = {
   name: 'Webhook',
   dashboardKey: 'webhook',

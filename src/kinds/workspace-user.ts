@@ -8,11 +8,11 @@ const spec = lazyStrictObject(() => ({
   email: z
     .string()
     .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
-    .meta(about('E-mail address of the user. Compared without case.', 'jo@example.com')),
+    .meta(about('E-mail address of the user, not case-sensitive.', 'jo@example.com')),
   ...userRequest().partial().shape,
 }));
 
-/** A person's access to the workspace. The API lists and updates users. They are invited in the dashboard. */
+/** A person's access to the workspace. The API lists and updates users. Users are invited in the dashboard. */
 export const workspaceUser: Kind = {
   name: 'WorkspaceUser',
   dashboardKey: 'user',

@@ -20,17 +20,17 @@ export interface LoadOptions {
   readonly env?: Environment;
   /** The name of the workspace. Default: `VOXFORM_WORKSPACE`, or the default of the project. */
   readonly workspace?: string;
-  /** Called with each message. The library prints nothing. */
+  /** Called for each log message. The library itself prints nothing. */
   log?(entry: LogEntry): void;
 }
 
-/** Options of every call to the platform. */
+/** Options of all functions that call the platform. */
 export interface CallOptions {
   /** Aborts the call. An apply finishes its writes in flight first. */
   readonly signal?: AbortSignal;
 }
 
-/** A project with one selected workspace. Each call reads the files and the platform again. */
+/** A project and its selected workspace. Each function that takes a project reads the files and the platform again. */
 export interface Project {
   /** The absolute path of the project folder. */
   readonly root: string;
@@ -56,12 +56,12 @@ export function loadProject(options: LoadOptions): Promise<Project> {
 
 interface LibraryCall {
   readonly opened: OpenWorkspace;
-  /** Must be called before the first write. From then on, an abort lets requests in flight finish. */
+  /** Must be called before the first write. After this call, an abort lets requests in flight finish. */
   beginWriting(): void;
 }
 
 /**
- * Runs work in a project. Errors contain no secrets. Rejects with the reason of the signal if aborted.
+ * Calls `work` with the opened project. Redacts secrets in errors. If the signal is aborted, rejects with its reason.
  * @internal
  */
 export function runInProject<T>(

@@ -30,7 +30,7 @@ export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOpti
 export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
 export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
-  /** Whether to continue after a failure with resources that do not depend on the failed one (default), or to start no more writes. */
+  /** How to proceed after a failure: apply the resources that do not depend on the failed resource (default), or start no more writes. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;
   onEvent?(event: ApplyEvent): void;
@@ -61,7 +61,7 @@ export interface Drift {
 }
 
 /**
- * Plans an apply. Reads the platform, acquires no lock and writes nothing.
+ * Creates a plan. Reads the platform, acquires no lock and writes nothing.
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
@@ -70,8 +70,8 @@ export async function plan(project: Project, options: PlanOptions = {}): Promise
 }
 
 /**
- * Reads a plan that `voxform plan --out` or a program saved as JSON.
- * @throws UserError if the text is not a plan, was edited, or is from a newer version.
+ * Parses a saved plan: the output of `voxform plan --out`, or a `document` of `plan` as JSON.
+ * @throws UserError if the text is not a plan, was edited, or has another format or a newer version.
  */
 export function readPlan(project: Project, text: string): Planned {
   const document = parseSavedPlan(text, { file: 'the plan', version: VERSION });
@@ -79,15 +79,15 @@ export function readPlan(project: Project, text: string): Planned {
 }
 
 /**
- * Applies exactly this plan without a prompt. Refuses it before the first write if the state, a record that it would change or a secret
- * has changed since, or if a guard or a policy stops it. A failed resource is part of the result, not an exception.
+ * Applies exactly this plan without a prompt. Refuses the plan before the first write if the state, a secret or a record to change has
+ * changed since the plan was made, or if a guard or a policy stops it. Failed resources are part of the result and do not throw.
  * @throws UserError, InvalidProject, PlatformError
  */
 export async function apply(
   { project, document: given }: Planned,
   { lockTimeout = 0, onError = 'continue', ...options }: ApplyOptions = {},
 ): Promise<Applied> {
-  // Reading the plan again refuses a document that the program changed.
+  // Parsing the document again detects changes that the program made to it.
   const { document: saved } = readPlan(project, JSON.stringify(given));
   return runInProject(project, options, ({ opened, beginWriting }) => {
     refuseTrippedGuards(saved, options);
@@ -139,8 +139,8 @@ export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelec
 }
 
 /**
- * Compares the calls of an agent by published version, as `voxform impact --output json` prints it. Reads all calls once, and writes
- * nothing.
+ * Compares the calls of an agent by published version. Returns the document that `voxform impact --output json` prints. Reads all calls
+ * once, and writes nothing.
  * @throws UserError, InvalidProject, PlatformError
  */
 export function impact(project: Project, address: string, options: ImpactOptions = {}): Promise<ImpactDocument> {

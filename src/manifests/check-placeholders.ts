@@ -64,8 +64,8 @@ export function placeholdersIn(
 }
 
 /**
- * Returns a warning for each `${name}` or form inside a string, at its first occurrence: it is sent unresolved. `{{ name }}` may be a
- * placeholder of the platform, so it is not reported.
+ * Returns one warning for each name in a `${name}` or in a form inside a string, at its first occurrence, because the text is sent
+ * unresolved. `{{ name }}` is not reported, because the platform may resolve it.
  * @param allowed names that are sent unchanged; `*` matches any characters.
  */
 export function placeholderFindings(resources: readonly WithPlaceholders[], allowed: readonly string[]): Finding[] {

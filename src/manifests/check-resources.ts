@@ -21,7 +21,7 @@ export function duplicateAddresses(declarations: readonly Declaration[]): {
   };
 }
 
-/** Yields each member that has the key of an earlier member, with the first such member. Members without a key are ignored. */
+/** Yields each member that repeats the key of an earlier member, with the first member that has the key. Ignores members without a key. */
 export function* repeated<Member>(
   members: readonly Member[],
   keyOf: (member: Member) => string | undefined,
@@ -37,7 +37,7 @@ export function* repeated<Member>(
 }
 
 /**
- * Reports resources that would manage the same record, and conflicts of previous names, at the later resource.
+ * Reports resources that would manage the same record, at the later resource, and conflicting previous names.
  * @param checks.ids false if `metadata.id` does not apply in the workspace.
  */
 export function identityFindings(
@@ -101,10 +101,10 @@ interface ReferenceScope {
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-/** Each suggestion compares all addresses, so thousands of suggestions would be slow. Nobody would read them. */
+/** The maximum number of suggestions. Each one compares all addresses, so thousands would be slow, and nobody would read them. */
 const MAX_SUGGESTIONS = 100;
 
-/** Reports references to undeclared or skipped resources, names in fields for ids, and circular references. */
+/** Reports references to undeclared or skipped resources, names in id fields, and circular references. */
 export function referenceFindings({ resources, skipped, workspace, lookups }: ReferenceScope): Finding[] {
   const live = new Map(resources.map((resource) => [resource.address, resource]));
   const findings: Finding[] = [];
@@ -129,7 +129,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
   return [...findings, ...circularReferences(live)];
 }
 
-/** Warns about a resource name in a field for record ids: the platform would find no record with that id. */
+/** Warns about resource names in id fields, because the platform would find no record with that id. */
 function* namesUsedAsIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
   for (const {
     field,

@@ -24,7 +24,7 @@ export interface PlacedReference {
 
 interface CheckedSpec {
   readonly problems: readonly Problem[];
-  /** References in fields that can hold them. */
+  /** The references in fields that accept references. */
   readonly references: readonly PlacedReference[];
 }
 
@@ -90,17 +90,17 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
     if (wanted === special.kind) return undefined;
     const message =
       wanted === undefined
-        ? `${name} does not take a reference; $ref belongs in a field for ids`
+        ? `${name} does not accept a reference; $ref belongs in an id field`
         : `${name} refers to ${wanted} resources, not to ${special.address}`;
     return { code: 'bad-reference', message, path: [...path, '$ref'], at: 'value' };
   }
   const text = knownText(special);
   if (text === undefined || schema.safeParse(text).success) return undefined;
   const source = special instanceof Secret ? `the value of the secret ${special.name}` : 'the joined string';
-  return problem('bad-format', `${name} must be ${expectation(schema)}, which ${source} is not`);
+  return problem('bad-format', `${name} must be ${expectation(schema)}, but ${source} is not`);
 }
 
-/** Returns the complete text with revealed secrets, if all its parts are known. It must not appear in a message. */
+/** Returns the complete string, including secrets, if all its parts are known. The string must not appear in a message. */
 function knownText(special: Special): string | undefined {
   const text = mapSpecials(special, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
   return typeof text === 'string' ? text : undefined;
@@ -112,7 +112,7 @@ function formName(special: Special): string {
   return special instanceof Join ? '$join' : '$env';
 }
 
-/** Returns the first rule for which `applies` is true: of the outermost enclosing object, or else of an inner one or the field. */
+/** Returns the first rule for which `applies` is true. Starts with the outermost enclosing object and ends with the field itself. */
 function ruleOver(
   { fields }: KindSchema,
   path: DocumentPath,
@@ -128,14 +128,14 @@ function ruleOver(
   return undefined;
 }
 
-/** A write-only field holds a secret: its text must not be in the project, and must not appear in the message. */
+/** Reports plain text in write-only fields. Their values are secrets, which must not be in the project or in a message. */
 function* writeOnlyProblems(kind: KindSchema, spec: Value): Generator<Problem> {
   for (const { field, rule } of idsAndSecrets(kind)) {
     if (rule.writeOnly !== true) continue;
     const value = valueAt(spec, field) as Value | undefined;
     if (value === undefined || isTainted(value) || (value instanceof Unset && value.name === '')) continue;
     const path = field.split('.');
-    const message = `${path.at(-1)} is a secret: write { $secret: NAME } instead of the text or $env`;
+    const message = `${path.at(-1)} is a secret: write { $secret: NAME } instead of plain text or $env`;
     yield { code: 'plain-secret', message, path, at: 'value' };
   }
 }

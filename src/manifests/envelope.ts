@@ -18,7 +18,7 @@ export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { 
 export const metadataSchema = describedObject('Name and settings of the resource in this project.', {
   name: resourceName.meta({
     description:
-      'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
+      'Name of the resource in this project, unique within its kind: up to 63 lower-case letters, digits and hyphens.',
     examples: ['support-line'],
   }),
   labels: z
@@ -50,14 +50,14 @@ export const envelopeSchema = z.strictObject({
   apiVersion: z.literal(API_VERSION).describe('Format of the manifest.'),
   kind: z.string().describe('Kind of the resource.'),
   metadata: metadataSchema,
-  spec: z.record(z.string(), z.unknown()).describe('The managed fields, as the API names them.'),
+  spec: z.record(z.string(), z.unknown()).describe('The managed fields, named as in the API.'),
 });
 
 /** Returns the schema of a complete manifest of one kind, without value forms. */
 export function manifestSchema(kind: KindSchema) {
   return envelopeSchema.extend({
     kind: z.literal(kind.name).describe(kind.description),
-    spec: kind.spec.describe('The managed fields, as the API names them. A field that is left out is not managed.'),
+    spec: kind.spec.describe('The managed fields, named as in the API. Omitted fields are not managed.'),
   });
 }
 
@@ -78,7 +78,7 @@ export interface KnownNames {
 }
 
 interface EnvelopeResult {
-  /** Undefined if the document has no kind or no name. Nothing can refer to such a document. */
+  /** Undefined if the document has no kind or no name, so that no reference can name it. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];
 }
@@ -91,7 +91,7 @@ export function readEnvelope(document: Json, known: KnownNames): EnvelopeResult 
   }
   const kindName = typeof document.kind === 'string' ? document.kind : undefined;
   const kind = kindName === undefined ? undefined : (known.kinds.get(kindName) ?? suggestedKind(kindName, known));
-  // The schema of the kind checks the spec later. To check it here would only copy it.
+  // The spec is checked later, with the schema of its kind. A check here would only copy the spec.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isValid, error } = envelopeSchema.safeParse({ ...document, spec });
   const problems = problemsIn(error, { schema: envelopeSchema, value: document, name: 'the manifest' });
@@ -116,7 +116,7 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
   };
 }
 
-/** Returns the kind that a misspelt name probably means, so that references still resolve and the spec is still checked. */
+/** Returns the kind that a misspelled name probably means, so that references still resolve and the spec is still checked. */
 function suggestedKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
   return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }

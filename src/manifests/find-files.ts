@@ -104,7 +104,7 @@ class PatternSearch {
       const message = 'a symbolic link points outside the project folder';
       this.problems.push({ file, code: 'outside-project', message });
     } catch (error) {
-      // The base of a pattern need not exist: such a pattern matches nothing.
+      // If the base of a pattern does not exist, the pattern matches nothing.
       if (file !== this.#base || file === '') this.#reportUnreadable(file, error);
     }
     return undefined;

@@ -9,16 +9,16 @@ export interface DocumentPlace {
   /** Index of the document in its file. */
   readonly document: number;
   readonly path: DocumentPath;
-  /** The key or the value of the last pair. */
+  /** Whether the position is at the key or at the value of the last pair. */
   readonly at: 'key' | 'value';
-  /** The index of a character in a string value. If absent, the start of the value is meant. */
+  /** The index of a character in a string value. Absent for the start of the value. */
   readonly offset?: number;
 }
 
 /** A diagnostic that may have a `place` from which its line and column are computed. */
 export interface Finding extends Diagnostic {
   readonly place?: DocumentPlace;
-  /** The undeclared address, if the problem is a reference to one. */
+  /** The address that no manifest declares. Set only for a dangling reference. */
   readonly absent?: string;
 }
 
@@ -38,7 +38,7 @@ export function findingOf({ code, message, path, at, fix }: Problem, file: strin
 /** Matches keys that need no quotes in a message. */
 const PLAIN_KEY = /^[^\s"'.\p{C}]+$/u;
 
-/** Formats a path, such as `spec.llm_config.tools[0].name`. Omits the key of a value form at the end. */
+/** Formats a path, such as `spec.llm_config.tools[0].name`. Omits a trailing key of a value form, such as `$ref`. */
 export function formatPath(path: DocumentPath): string {
   const last = path.at(-1);
   const parts = typeof last === 'string' && last.startsWith('$') ? path.slice(0, -1) : path;
@@ -50,7 +50,7 @@ export function formatPath(path: DocumentPath): string {
   return text;
 }
 
-/** Follows a path as far as it exists. Returns the number of existing parts, and the value that they address. */
+/** Follows a path as far as it exists. Returns the number of existing parts, and the value at the last existing part. */
 export function follow(root: unknown, path: DocumentPath): { readonly depth: number; readonly value: unknown } {
   let value = root;
   for (const [depth, part] of path.entries()) {

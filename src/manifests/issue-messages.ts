@@ -12,10 +12,10 @@ interface CheckedValue {
   readonly name: string;
 }
 
-/** The maximum number of suggestions for one object. They take time, and nobody would read more. */
+/** The maximum number of suggestions for one object. Suggestions are slow to compute, and nobody would read more. */
 const MAX_SUGGESTIONS = 100;
 
-/** Converts zod's issues to problems that name the expected value. A misspelt field is not also reported as missing. */
+/** Converts zod's issues to problems that name the expected value. A misspelled field is not also reported as missing. */
 export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue): Problem[] {
   const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, checked));
   const suggested = new Set(
@@ -121,7 +121,7 @@ function wrongType({ name, value, schema }: FieldValue): Pick<Problem, 'message'
     return { message, fix: { quotes: 'add' } };
   }
   if (expectsText && typeof value === 'boolean') {
-    const message = `${expected}, got ${value}; put it in quotes if you mean text`;
+    const message = `${expected}, got ${value}; put it in quotes if you mean a string`;
     return { message, fix: { quotes: 'add' } };
   }
   const [key = '', ...others] = isObject(value) ? Object.keys(value) : [];
@@ -152,7 +152,7 @@ export function expectation(schema: unknown): string {
   return 'a value';
 }
 
-/** Returns a text such as ` between 0 and 10`. Omits the bounds that zod sets by default. */
+/** Returns a phrase such as ` between 0 and 10`. Omits the bounds that zod sets by default. */
 function bounds(min: number | null, max: number | null): string {
   const low = min !== null && min > Number.MIN_SAFE_INTEGER ? min : undefined;
   const high = max !== null && max < Number.MAX_SAFE_INTEGER ? max : undefined;

@@ -12,9 +12,9 @@ export interface KindSchema {
   readonly dashboardKey: string;
   /** The schema of `spec` in a manifest. It is strict and has the API's limits and a description of every field. */
   readonly spec: z.ZodObject;
-  /** Rules by field. A field without a rule is returned by the platform, compared without normalization, and updatable. */
+  /** The rule of each field. A field without a rule is returned by the platform, compared without normalization, and updatable. */
   readonly fields: Readonly<Record<LeafPath, FieldRule>>;
-  /** Returns the value that identifies a record in the platform's lists. Absent if the kind has none. */
+  /** Returns the value that identifies a record in the platform's lists. Absent if records of this kind have no natural key. */
   naturalKey?(spec: { readonly [key: string]: Value }): NaturalKey | undefined;
 }
 
@@ -30,13 +30,13 @@ export interface FieldRule {
   readonly set?: true;
   /** This object or array is one value. Its contents are not checked. */
   readonly opaque?: true;
-  /** A secret: the platform never returns it. A returned value is ignored, because it may be a mask. */
+  /** A secret: the platform never returns it. A returned value is ignored, because it may be masked. */
   readonly writeOnly?: true;
-  /** This field is not needed if the other field has the value. */
+  /** Another field and its value that make this field unnecessary. */
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
-  /** The value is hard to restore: warnings about fields that may be erased list it right after secrets. */
+  /** The value is hard to restore. Warnings about fields that may be erased list this field right after secrets. */
   readonly costly?: true;
-  /** The platform may return this string as a JSON number, without plus and leading zeros. A create must not use that number. */
+  /** The platform may return this string as a JSON number, without plus and leading zeros. A create must not send that number. */
   readonly shownAsNumber?: true;
   /** The platform accepts this field, but never returns it. */
   readonly hidden?: true;
@@ -46,7 +46,7 @@ export interface FieldRule {
   readonly manual?: true;
   /** No endpoint sets this field at create. */
   readonly notAtCreate?: true;
-  /** The kind of the records whose ids this field, or each of its items, holds. */
+  /** The kind of the records that this field, or each of its items, refers to by id. */
   readonly refersTo?: string;
   /** Normalizes desired and observed values before they are compared. */
   normalise?(value: unknown): unknown;
@@ -78,15 +78,15 @@ export interface LookupName {
 }
 
 /**
- * Names of the records in a workspace that are looked up by name, such as knowledge bases. Maps each kind, and each name in the manifests,
- * to the name on the platform. A name without an entry is the same in both.
+ * The name mappings of a workspace, for records that are looked up by name, such as knowledge bases. Maps each kind, and each name in the
+ * manifests, to the name on the platform. A name without an entry is the same in both places.
  */
 export type LookupNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The workspace setting that maps the names of each kind. */
 export const NAME_SETTINGS = { KnowledgeBase: 'knowledge_bases' } as const;
 
-/** Returns the names that the settings of a workspace map. Values that are not strings are ignored. */
+/** Returns the name mappings in the settings of a workspace. Values that are not strings are ignored. */
 export function lookupNamesIn(workspace: { readonly [setting: string]: unknown }): LookupNames {
   return Object.fromEntries(
     Object.entries(NAME_SETTINGS).map(([kind, setting]) => {

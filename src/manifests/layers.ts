@@ -18,7 +18,7 @@ export interface Layer {
   readonly base: DocumentPath;
 }
 
-/** Returns true for a value form, such as `{ $ref: … }`. It is merged as one value. */
+/** Returns true for a value form, such as `{ $ref: … }`. Merges treat a value form as one value. */
 export function isForm(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
 }
@@ -67,11 +67,11 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 
 /** The layers that a spec is merged from. */
 export interface SpecSources {
-  /** The layer of the manifest. It is used for paths that no layer has. */
+  /** The layer of the manifest. Problems at paths that no layer contains are reported in this layer. */
   readonly home: Layer;
   /** All layers, in descending order of precedence. */
   readonly layers: readonly Layer[];
-  /** Where the variables of the workspace are declared. */
+  /** The location where the variables of the workspace are declared. */
   readonly vars: Omit<Layer, 'value'>;
 }
 
@@ -81,13 +81,13 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
   const { path } = problem;
   const { depth, value } = follow(layer.value, path);
   const rest = path.slice(depth);
-  const isOfVariable = isForm(value) && typeof value.$var === 'string' && rest[0] !== '$var';
-  const { file, document, base } = isOfVariable ? vars : layer;
-  const inside = isOfVariable ? [String(value.$var), ...rest] : path;
-  return findingOf({ ...problem, path: [...base, ...inside] }, file, document);
+  const isInVariable = isForm(value) && typeof value.$var === 'string' && rest[0] !== '$var';
+  const { file, document, base } = isInVariable ? vars : layer;
+  const innerPath = isInVariable ? [String(value.$var), ...rest] : path;
+  return findingOf({ ...problem, path: [...base, ...innerPath] }, file, document);
 }
 
-/** Returns true if the value has the path, or has a value at a parent of the path that hides lower layers. */
+/** Returns true if the value contains the path, or contains a value at a parent path that hides lower layers. */
 export function decides(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);
@@ -102,14 +102,14 @@ export interface Declaration {
   readonly home: Layer;
 }
 
-/** A `${name}` or a form inside a string. It is sent unchanged. */
+/** A `${name}` or a value form inside a string. The string is sent unchanged. */
 export interface FoundPlaceholder {
   /** The name, or the argument of a form. */
   readonly name: string;
   /** The key of the form, without `$`. Undefined for `${name}`. */
   readonly form: string | undefined;
   readonly path: DocumentPath;
-  /** The index in the string at that path. If the string comes from `$file`, see `included`. */
+  /** The index in the string at `path`. For a string from `$file`, `included` is the position in that file. */
   readonly offset: number;
   readonly included?: { readonly file: string; readonly line: number; readonly column: number };
 }

@@ -78,12 +78,12 @@ export function plainSchema(
     unrepresentable: 'any',
     ...(override && { override }),
   });
-  return simplified(rest as JsonObject) as JsonObject;
+  return simplify(rest as JsonObject) as JsonObject;
 }
 
-/** Removes zod's definition of arbitrary JSON, and the bounds that zod sets by default. */
-function simplified(schema: Json): Json {
-  if (!isObject(schema)) return mapParts<Json, Json>(schema, simplified);
+/** Removes zod's definition of arbitrary JSON, and the bounds and property name types that zod adds by default. */
+function simplify(schema: Json): Json {
+  if (!isObject(schema)) return mapParts<Json, Json>(schema, simplify);
   if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#/$defs/__')) return {};
   const entries = Object.entries(schema as JsonObject).filter(
     ([key, value]) =>
@@ -91,7 +91,7 @@ function simplified(schema: Json): Json {
       !(key === 'maximum' && value === Number.MAX_SAFE_INTEGER) &&
       !(key === 'propertyNames' && isObject(value) && Object.keys(value).length === 1),
   );
-  return mapParts<Json, Json>(Object.fromEntries(entries), simplified);
+  return mapParts<Json, Json>(Object.fromEntries(entries), simplify);
 }
 
 function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): JsonObject {
@@ -134,7 +134,7 @@ export const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 
 const nonEmpty: JsonObject = { type: 'string', minLength: 1 };
 
-/** A form with one main key and optional others. */
+/** Returns the schema of a value form with one main key and optional other keys. */
 function form(key: string, description: string, argument: JsonObject, otherKeys: JsonObject = {}): JsonObject {
   return {
     type: 'object',
@@ -146,7 +146,7 @@ function form(key: string, description: string, argument: JsonObject, otherKeys:
 }
 
 export function referenceForm(kind?: string): JsonObject {
-  const description = `Record id of another resource, as ${kind ?? 'Kind'}/name.`;
+  const description = `Record id of the resource with this address: ${kind ?? 'Kind'}/name.`;
   return form('$ref', description, { type: 'string', pattern: `^${kind ?? '[A-Za-z]+'}/.+` });
 }
 
@@ -158,7 +158,7 @@ const env = form(
 );
 const variable = form('$var', 'A variable of the workspace, from vars in the project file.', nonEmpty);
 
-/** The value forms for `$defs`; `formRef` points to them. */
+/** The schemas of the value forms, for `$defs`. `formRef` returns a reference to one of them. */
 export const formDefinitions = {
   secret: form(
     '$secret',

@@ -20,10 +20,10 @@ interface PendingText {
   readonly onParsed: (parsed: ParsedFile) => void;
 }
 
-/** The number of characters to parse before the second thread is started. About as many are parsed while it starts. */
+/** The number of characters to parse before the second thread is started. About the same number of characters is parsed while it starts. */
 const MIN_CHARACTERS = 600_000;
 const BATCH_SIZE = 16;
-/** The maximum number of queued batches. One would leave the second thread idle: this thread reads results only between two files. */
+/** The maximum number of queued batches. With one, the second thread would sometimes idle: this thread reads results only between files. */
 const MAX_QUEUED_BATCHES = 3;
 /** The size of the young generation of the thread's heap. It is large because most objects are short-lived. */
 const YOUNG_GENERATION_MIB = 16;
@@ -35,8 +35,8 @@ const THREAD_URL = new URL(
 );
 
 /**
- * Parses texts in a second thread in addition to this one, if there are enough of them and a free core. This thread parses the texts that
- * the second one does not take, so that both are busy. If the second thread cannot start or dies, this one parses all texts.
+ * Parses texts in a second thread in addition to this one, if there are enough texts and a free core. This thread parses the texts
+ * that the second one does not take, so that both are busy. If the second thread cannot start or dies, this thread parses all texts.
  */
 export class ParallelParser {
   #worker: Worker | undefined;
@@ -47,17 +47,17 @@ export class ParallelParser {
   readonly #queued = new Map<number, readonly PendingText[]>();
   #responses: ParseResponse[] = [];
 
-  /** @param cores available to this process. */
+  /** @param cores the number of cores that are available to this process. */
   constructor(cores: number = availableParallelism()) {
     this.#mayStart = cores > 1;
   }
 
-  /** Parses the text in either thread. `onParsed` is called once with the result, from here or from `finish`. */
+  /** Parses the text in either thread. `onParsed` is called once with the result, here or in `finish`. */
   parse(text: string, onParsed: PendingText['onParsed']): void {
     if (!this.tryQueue(text, onParsed)) onParsed(parseDocuments(text));
   }
 
-  /** Returns true if the second thread takes the text. `onParsed` is then called once with the result, from here or from `finish`. */
+  /** Returns true if the second thread takes the text. In this case, `onParsed` is called once with the result, here or in `finish`. */
   tryQueue(text: string, onParsed: PendingText['onParsed']): boolean {
     this.#deliverResults();
     if (this.#worker === undefined) {
@@ -70,7 +70,7 @@ export class ParallelParser {
     if (this.#nextBatch.length === BATCH_SIZE) {
       const batch = this.#batches++;
       this.#queued.set(batch, this.#nextBatch);
-      const texts = this.#nextBatch.map((taken) => taken.text);
+      const texts = this.#nextBatch.map((pending) => pending.text);
       this.#worker.postMessage({ batch, texts } satisfies ParseRequest);
       this.#nextBatch = [];
     }
@@ -86,9 +86,9 @@ export class ParallelParser {
       // The thread is processing the first batch.
       const last = [...this.#queued.keys()].at(-1);
       if (last === undefined) break;
-      const taken = this.#queued.get(last) ?? [];
+      const pending = this.#queued.get(last) ?? [];
       this.#queued.delete(last);
-      parseHere(taken);
+      parseHere(pending);
     }
     await this.end();
   }
@@ -102,7 +102,7 @@ export class ParallelParser {
   #start(): void {
     this.#mayStart = false;
     try {
-      // Loaded only when it is needed.
+      // Load the module only when it is needed.
       const { Worker } = process.getBuiltinModule('node:worker_threads');
       const limits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
       const settings = { env: {}, execArgv: [], resourceLimits: limits };
@@ -121,13 +121,13 @@ export class ParallelParser {
 
   #deliverResults(): void {
     for (const { batch, parsed } of this.#responses.splice(0)) {
-      const taken = this.#queued.get(batch) ?? [];
+      const pending = this.#queued.get(batch) ?? [];
       this.#queued.delete(batch);
-      for (const [index, { text, onParsed }] of taken.entries()) onParsed(parsed[index] ?? parseDocuments(text));
+      for (const [index, { text, onParsed }] of pending.entries()) onParsed(parsed[index] ?? parseDocuments(text));
     }
   }
 }
 
-function parseHere(taken: readonly PendingText[]): void {
-  for (const { text, onParsed } of taken) onParsed(parseDocuments(text));
+function parseHere(pending: readonly PendingText[]): void {
+  for (const { text, onParsed } of pending) onParsed(parseDocuments(text));
 }

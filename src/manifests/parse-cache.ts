@@ -12,7 +12,7 @@ import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 const MAX_BYTES = 512 * 1024 * 1024;
 /** The maximum size of a parsed file that is cached, in characters: aliases may expand far beyond the size of the file. */
 const MAX_CHARACTERS = 2 * 1024 * 1024;
-/** At least this many bytes of unrequested entries are kept. */
+/** The minimum number of bytes of unrequested entries that are kept. */
 const MIN_KEPT_BYTES = 1024 * 1024;
 /** The number of bytes per write. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -29,7 +29,7 @@ const TAG_BYTES = 16;
 
 type CacheEntry = readonly [key: string, documents: readonly ParsedDocument[]];
 
-/** Caches parsed files in one file of JSON lines: a head, one entry per text, and a digest to detect a damaged file. */
+/** Caches parsed files in one file of JSON lines: a header, one entry per text, and a digest to detect a damaged file. */
 export class ParseCache implements DocumentCache {
   readonly #file: string;
   readonly #keyOf: (() => Buffer | undefined) | undefined;
@@ -70,7 +70,7 @@ export class ParseCache implements DocumentCache {
       else if (this.#added.size > 0) await write(this.#file, this.#linesToKeep(), key);
       else if (this.#requested.size > 0) await utimes(this.#file, new Date(), new Date());
     } catch (error) {
-      // If the folder cannot be written, the next run parses again.
+      // If the folder cannot be written, the next run parses the files again.
       if (!(error instanceof Error && 'code' in error)) throw error;
     } finally {
       this.#lines = undefined;
@@ -79,7 +79,7 @@ export class ParseCache implements DocumentCache {
     }
   }
 
-  /** Yields the lines of requested entries, then as many bytes of unrequested ones, from new to old. */
+  /** Yields the lines of requested entries, then up to the same number of bytes of unrequested entries, newest first. */
   *#linesToKeep(): Generator<string> {
     let size = 0;
     for (const line of this.#requestedLines()) {
@@ -104,7 +104,7 @@ export class ParseCache implements DocumentCache {
   }
 }
 
-/** The lines of a cache file by key. They are kept as bytes, because most are only copied. */
+/** The lines of a cache file by key. They are stored as bytes, because most lines are only copied. */
 class CacheLines {
   readonly #bytes: Buffer;
   readonly #ranges = new Map<string, readonly [start: number, end: number]>();
@@ -125,7 +125,7 @@ class CacheLines {
     try {
       const status = statSync(file);
       if (!status.isFile() || status.size > MAX_BYTES) return empty;
-      const bytes = keyOf === undefined ? readFileSync(file) : decrypted(readFileSync(file), keyOf());
+      const bytes = keyOf === undefined ? readFileSync(file) : decrypt(readFileSync(file), keyOf());
       const end = bytes.lastIndexOf('\n', -2) + 1;
       const lines = bytes.subarray(0, end);
       if (bytes.toString('latin1', 0, HEAD.length) !== HEAD) return empty;
@@ -150,17 +150,17 @@ async function write(file: string, lines: Iterable<string>, key: Buffer | undefi
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const chunks = chunksOf(lines);
-  await replaceFile(file, key === undefined ? chunks : encrypted(chunks, key), { isDurable: false });
+  await replaceFile(file, key === undefined ? chunks : encrypt(chunks, key), { isDurable: false });
   await removeUnused(folder);
 }
 
-/** Removes a plain-text cache from the time before the project was sealed. */
+/** Removes a plain-text cache that was written before the project was sealed. */
 async function removePlain(file: string): Promise<void> {
   const head = await readFile(file, 'latin1').catch(() => '');
   if (head.startsWith('{')) await rm(file, { force: true });
 }
 
-function* encrypted(chunks: Iterable<Buffer>, key: Buffer): Generator<Buffer> {
+function* encrypt(chunks: Iterable<Buffer>, key: Buffer): Generator<Buffer> {
   const nonce = randomBytes(NONCE_BYTES);
   yield nonce;
   const cipher = createCipheriv(CIPHER, key, nonce);
@@ -169,7 +169,7 @@ function* encrypted(chunks: Iterable<Buffer>, key: Buffer): Generator<Buffer> {
 }
 
 /** @throws if the key is missing or is not the key that encrypted the bytes. */
-function decrypted(bytes: Buffer, key: Buffer | undefined): Buffer {
+function decrypt(bytes: Buffer, key: Buffer | undefined): Buffer {
   if (key === undefined) throw new Error('no key');
   const tagAt = bytes.length - TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAuthTag(bytes.subarray(tagAt));
@@ -180,7 +180,7 @@ function decrypted(bytes: Buffer, key: Buffer | undefined): Buffer {
 
 function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
   const digest = createHash('sha256');
-  // All chunks share one buffer. A buffer per line would leave 10,000 of them to the garbage collector.
+  // All chunks share one buffer. With a buffer per line, the garbage collector would have to free 10,000 buffers.
   let buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let filled = buffer.write(HEAD);
   const flush = (): Buffer => {
@@ -203,7 +203,7 @@ function digestLine(digest: string): string {
   return `"${digest}"\n`;
 }
 
-/** Removes the caches of projects that were not used for a long time. */
+/** Removes caches that have not been used for `MAX_UNUSED_MS`. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);
@@ -227,11 +227,11 @@ function lengthOf(value: Json | undefined): number {
   return size;
 }
 
-/** A cache of parsed files by their contents. It may drop any entry at any time. */
+/** A cache of parsed files, whose keys are digests of the contents. It may drop any entry at any time. */
 export interface DocumentCache {
   get(key: string): ParsedFile | undefined;
   set(key: string, parsed: ParsedFile): void;
-  /** Called after all files of a project were requested. Entries that were not requested may be dropped. Never throws. */
+  /** Called at the end of each load of a project. Entries that were not requested since the last call may be dropped. Never throws. */
   endRound(): Promise<void>;
 }
 
@@ -242,7 +242,7 @@ export function documentKey(text: string | Uint8Array): string {
 
 const KEY_LENGTH = 43;
 
-/** A cache in memory, with the entries of the current and the last round. */
+/** A cache in memory, with the entries of the current and the previous load. */
 export class DocumentMemory implements DocumentCache {
   #current = new Map<string, ParsedFile>();
   #last: ReadonlyMap<string, ParsedFile> = new Map();

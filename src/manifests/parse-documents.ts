@@ -30,7 +30,7 @@ export interface ParsedFile {
   readonly problems: readonly ParseProblem[];
 }
 
-/** The problem if nesting exhausts the parser's stack. */
+/** The problem that is reported if nesting exhausts the parser's stack. */
 const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to be read' };
 
 /** Parses a YAML or JSON text to plain data. Returns its documents and all syntax problems. Never throws. */
@@ -69,7 +69,7 @@ export function parseDocuments(text: string): ParsedFile {
   return { documents, problems };
 }
 
-/** A syntax error causes further errors, so only the first of a document is reported. */
+/** A syntax error causes further errors, so only the first error of a document is reported. */
 function syntaxProblems(document: Document.Parsed, explainer: SyntaxProblems): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');
@@ -94,14 +94,14 @@ function isEmpty(document: Document.Parsed): boolean {
   return contents !== null && 'value' in contents && contents.value === null && contents.range[0] === contents.range[1];
 }
 
-/** Characters. The parser needs about one kilobyte per token, so the tokens of shorter texts need not be counted. */
+/** The length in characters below which tokens are not counted, because the parser needs only about one kilobyte per token. */
 const MAX_UNCOUNTED_LENGTH = 100_000;
-/** A third more than the densest manifest of the maximum file size has. */
+/** The maximum number of tokens: a third more than in the densest manifest of the maximum file size. */
 const MAX_TOKENS = 600_000;
-/** The maximum number of open brackets. The parser itself gives up at a slightly higher number, but keeps all tokens until then. */
+/** The maximum number of open brackets. The parser itself stops at a slightly higher number, but keeps all tokens until then. */
 const MAX_OPEN_BRACKETS = 500;
 
-/** Twice the number of resources in the largest projects. */
+/** The maximum number of documents in a file: twice the number of resources in the largest projects. */
 const MAX_DOCUMENTS = 20_000;
 
 /** Returns a problem if parsing the text would need too much memory. */
@@ -134,7 +134,7 @@ export function overLimit(text: string): OffsetProblem | undefined {
 }
 
 /**
- * Options for all YAML files: YAML 1.2 with merge keys, text keys and core tags only. `plain-value.ts` detects duplicate keys, because
+ * Options for all YAML files: YAML 1.2 with merge keys, string keys and core tags only. `plain-value.ts` detects duplicate keys, because
  * the parser's own check takes quadratic time.
  */
 export const yamlOptions = {
@@ -149,8 +149,8 @@ export const yamlOptions = {
 } as const satisfies ParseOptions & DocumentOptions & SchemaOptions;
 
 /**
- * For each token, the parser looks up an environment variable that makes it print the token. The lookup takes a third of its time, and a
- * variable must not change our output, so the parser gets an empty environment.
+ * For each token, the parser looks up an environment variable that makes it print the token. The lookups take a third of the parsing time,
+ * and a variable must not change our output, so the parser gets an empty environment.
  */
 const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
 
@@ -169,7 +169,7 @@ export function parseYaml(
   }
 }
 
-/** Returns the first document of a settings file, with findings if it is invalid or not the only one. */
+/** Returns the first document of a settings file, with findings if the file is invalid or has more than one document. */
 export function onlyDocument(
   text: string,
   { file, name }: { readonly file: string; readonly name: string },
@@ -180,7 +180,7 @@ export function onlyDocument(
   if (first === undefined && problemsInFile.length === 0)
     problemsInFile.push({ code: 'empty-file', message: 'the file is empty' });
   if (second !== undefined) {
-    const message = `${name} must have one document only`;
+    const message = `${name} must contain exactly one document`;
     problemsInFile.push({ code: 'extra-document', message, line: second.line, column: 1 });
   }
   const findings = problemsInFile.map((problem): Finding => ({ severity: 'error', file, ...problem }));

@@ -4,7 +4,7 @@ import { parseDocuments } from './parse-documents.ts';
 
 /*
  * This module runs in its own thread. It returns no result for a file with problems. The main thread parses that file again, because the
- * maximum nesting depends on the stack of the thread.
+ * maximum nesting depth depends on the stack size of the thread.
  */
 
 const port = parentPort;

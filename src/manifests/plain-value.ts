@@ -2,7 +2,7 @@ import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type
 import { isObject, type Json } from '../values/json.ts';
 import { type DocumentPath, type OffsetProblem, quoted } from './finding.ts';
 
-/** The maximum number of values that the aliases of a document expand to. */
+/** The maximum number of values that the aliases of a document may expand to. */
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
 
@@ -13,8 +13,8 @@ interface PlainDocument {
 }
 
 /**
- * Converts a document to JSON in one pass. Aliases share the value of their anchor, so the result is small in memory even if it expands a
- * lot. Never throws.
+ * Converts a document to JSON in one pass. Aliases share the value of their anchor, so the result needs little memory even if its JSON
+ * text would be long. Never throws.
  */
 export function plainValue(root: Node): PlainDocument {
   const reader = new PlainReader();
@@ -88,7 +88,7 @@ class PlainReader {
           return 0;
         }
         if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-          const message = 'the number has too many digits to be kept exactly; put it in quotes';
+          const message = 'the number has too many digits to be stored exactly; put it in quotes';
           this.#report('inexact-number', message, { node, depth });
         }
         // JSON.stringify drops the sign of negative zero.
@@ -133,7 +133,7 @@ class PlainReader {
     return undefined;
   }
 
-  /** Returns the values that `<<` merges into an object. Earlier ones take precedence. */
+  /** Returns the values that `<<` merges into an object. Earlier values take precedence. */
   #merged(pair: Pair, depth: number): readonly Json[] {
     this.#path[depth] = '<<';
     const value = this.read(pair.value, depth + 1);

@@ -16,8 +16,8 @@ import { parseYaml } from './parse-documents.ts';
 import { readTextFile } from './read-file.ts';
 
 /**
- * Converts findings to sorted diagnostics and keeps only the first one for each value. Files with places are parsed again here, one after
- * the other, because keeping all parsed files for rare diagnostics would need too much memory.
+ * Converts findings to sorted diagnostics and keeps only the first one for each value. Files whose findings have places are parsed again
+ * here, one after the other, because keeping all parsed files for rare diagnostics would need too much memory.
  * @param absolute returns the absolute path of a finding's file.
  */
 export function locate(findings: readonly Finding[], absolute: (file: string) => string): Diagnostic[] {
@@ -54,7 +54,7 @@ export function placed(findings: readonly Finding[], absolute: (file: string) =>
   return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
-/** A generated file may have 100,000 problems, and locating each takes time. */
+/** The maximum number of listed findings per file. A generated file may have 100,000 problems, and each takes time to locate. */
 const MAX_PER_FILE = 1000;
 
 function omittedFindings(file: string, count: number): Finding {
@@ -62,11 +62,11 @@ function omittedFindings(file: string, count: number): Finding {
   return { severity: 'error', code: 'too-many-problems', message, file };
 }
 
-/** Escapes control characters and line separators: messages quote text of the user. */
+/** Escapes control characters and line separators, because messages quote text from the user. */
 function oneLine(message: string): string {
   return message
     .toWellFormed()
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, (odd) => `\\u{${odd.codePointAt(0)?.toString(16)}}`);
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 type Position = { readonly line: number; readonly column: number };
@@ -131,7 +131,7 @@ function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | u
 
 const indices = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 
-/** Indexes the pairs of a map by key. The last pair of a duplicate key wins. */
+/** Indexes the pairs of a map by key. If a key is duplicated, the last pair is used. */
 function indexOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known = indices.get(map);
   if (known !== undefined) return known;
@@ -153,7 +153,7 @@ function startOf(node: unknown): number | undefined {
 const ESCAPES: Readonly<Record<string, number>> = { x: 4, u: 6, U: 10 };
 
 /**
- * Returns the offset in the file of a character of a scalar's value. Walks the value and the file in parallel, and skips indentation and
+ * Returns the offset in the file of a character in a scalar's value. Walks the value and the file in parallel, and skips indentation and
  * folded line breaks. Returns undefined if the node is not a string.
  */
 export function scalarOffset(node: unknown, text: string, offset: number): number | undefined {
@@ -177,9 +177,9 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
   while (index < offset && at < end) {
     const expected = value.charAt(index);
     const actual = text.charAt(at);
-    const broken = lineBreak(at);
+    const breakLength = lineBreak(at);
     if (/\s/.test(actual) && !/\s/.test(expected)) at += 1;
-    else if (broken > 0) {
+    else if (breakLength > 0) {
       // Skip all line breaks at once, because one of them may be folded.
       while (lineBreak(at) > 0) at = lineBegin(at + lineBreak(at));
       index += expected === '\n' ? (/^\n+/.exec(value.slice(index))?.[0].length ?? 1) : 1;

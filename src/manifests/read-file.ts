@@ -56,12 +56,12 @@ function bytesOnDisk(file: string): FileBytes {
 function unreadable(error: unknown): FileFailure {
   const code = errorCode(error);
   if (code === 'EISDIR') return folderError();
-  // The file is a socket.
+  // Opening a socket fails with ENXIO.
   if (code === 'ENXIO') return noRegularFile();
   return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
 }
 
-/** Returns the first 4 kB of a file, or undefined if it cannot be read. */
+/** Returns the first 4 KiB of a file, or undefined if it cannot be read. */
 export function readBeginning(file: string): string | undefined {
   const view = fileView();
   if (view === undefined) return beginningOnDisk(file);
@@ -110,14 +110,14 @@ export function realPath(file: string): string {
   return attempt(() => realPathOf(file)) ?? file;
 }
 
-/** Describes an error of the operating system, as the end of a sentence. */
+/** Describes an operating system error, as the end of a sentence. */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error);
   switch (code) {
     case 'ENOENT':
       return 'no such file';
     case 'EISDIR':
-      return 'it is a folder';
+      return 'the path is a folder';
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';

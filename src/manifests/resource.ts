@@ -17,7 +17,7 @@ export interface Resource {
   readonly kind: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** `metadata.id`: import this record instead of creating one. */
+  /** `metadata.id`: the id of a record to import instead of creating one. */
   readonly id: string | undefined;
   readonly previousNames: readonly string[];
   readonly ignoreDrift: readonly LeafPath[];
@@ -36,9 +36,9 @@ export function parseAddress(address: string): { kind: string; name: string } | 
 }
 
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
-export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen';
+export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen';
 
-/** Returns why no manifest can have this address, as the end of a sentence; undefined if one can. */
+/** Returns the reason why no manifest can declare this address, as a clause; undefined if a manifest can declare it. */
 export function undeclarable(address: Address): string | undefined {
   const name = parseAddress(address)?.name ?? '';
   return NAME_PATTERN.test(name) ? undefined : `no manifest can have this name: ${NAME_RULE}`;

@@ -53,18 +53,18 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   return paths;
 }
 
-/** Suggests a field for an unknown key, from the whole schema. A field of another object is not offered as a fix. */
-export function suggestField(root: unknown, place: DocumentPath, key: string): WordHint {
-  const here = schemaAt(root, place);
-  const siblings = here instanceof z.ZodObject ? Object.keys(here.shape) : [];
-  const whole = bare(root);
-  const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
-  const elsewhere = all.filter((path) => lastKey(path) === key);
+/** Suggests fields of the whole schema for an unknown key. A field of another object is not offered as a fix. */
+export function suggestField(root: unknown, path: DocumentPath, key: string): WordHint {
+  const object = schemaAt(root, path);
+  const siblings = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+  const rootSchema = bare(root);
+  const all = rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema) : [];
+  const elsewhere = all.filter((each) => lastKey(each) === key);
   if (elsewhere.length > 0) return { text: didYouMeanOneOf(elsewhere.map(quoted)) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
   if (near !== undefined) return { text: didYouMeanOneOf([quoted(near)]), fix: { instead: [near] } };
   const distant = nearest(key, all.map(lastKey));
-  return { text: didYouMeanOneOf(all.filter((path) => lastKey(path) === distant).map(quoted)) };
+  return { text: didYouMeanOneOf(all.filter((each) => lastKey(each) === distant).map(quoted)) };
 }
 
 function lastKey(path: string): string {

@@ -16,7 +16,7 @@ export interface SecretSource {
   readonly folder?: string | undefined;
   /** Returns the file that may hold the secret. */
   fileOf?(name: string): string | undefined;
-  /** Returns the secret, if the source has it without a read. A source that must be read does not have this method. */
+  /** Returns the secret if it is available without a read. Absent in a source that must be read. */
   known?(name: string): string | undefined;
   /** Returns undefined if the source does not have the secret. @throws UserError if the source cannot be read. */
   find(name: string, signal?: AbortSignal): Result<string> | undefined | Promise<Result<string> | undefined>;
@@ -33,7 +33,7 @@ interface ReadOptions {
 interface Freeze {
   /** The variables that `$env` may name. Others could expose any secret of this process. */
   readonly variables: ReadonlySet<string>;
-  /** Describes a secret that was not read before, as the end of a sentence. */
+  /** Describes a secret that was not read before the freeze, as the end of a sentence. */
   readonly unreadReason: string;
   /** The error of a source that could not be read. */
   readonly failure?: UserError | undefined;
@@ -44,29 +44,29 @@ export class SecretReader {
   readonly sources: readonly SecretSource[];
   readonly #found = new Map<string, Result<string>>();
   readonly #unread = new Set<string>();
-  readonly #named = new Map<string, Secret>();
+  readonly #secrets = new Map<string, Secret>();
   #frozen: Freeze | undefined;
 
   constructor(sources: readonly SecretSource[]) {
     this.sources = sources;
   }
 
-  /** Returns the secret with this name. It has its value after `read`. */
+  /** Returns the secret with this name. Its value is available after `read`. */
   named(name: string): Secret {
-    const known = this.#named.get(name);
+    const known = this.#secrets.get(name);
     if (known !== undefined) return known;
     if (this.#result(name) === undefined) this.#unread.add(name);
     const secret = new Secret(name, () => {
       const found = this.#result(name);
       return found !== undefined && 'value' in found ? found.value : undefined;
     });
-    this.#named.set(name, secret);
+    this.#secrets.set(name, secret);
     return secret;
   }
 
   /** All secrets that `named` has returned. */
   get all(): Iterable<Secret> {
-    return this.#named.values();
+    return this.#secrets.values();
   }
 
   /** True if no source needs `read`. */
@@ -74,7 +74,7 @@ export class SecretReader {
     return this.sources.every(({ known }) => known !== undefined);
   }
 
-  /** Names of the secrets that were not read yet. */
+  /** The names of the secrets that have not been read yet. */
   get unread(): readonly string[] {
     return [...this.#unread];
   }
@@ -93,7 +93,7 @@ export class SecretReader {
     if (this.#frozen !== undefined) return;
     const wanted = [...new Set(names)];
     const sources = offline ? this.sources.filter(({ isLocal }) => isLocal) : this.sources;
-    const read = await Promise.allSettled(wanted.map((name) => found(sources, name, signal)));
+    const read = await Promise.allSettled(wanted.map((name) => findIn(sources, name, signal)));
     const failed = new Map<string, UserError>();
     for (const [index, name] of wanted.entries()) {
       const result = read[index];
@@ -112,7 +112,7 @@ export class SecretReader {
     throw new UserError(message, first.advice === undefined ? {} : { hint: first.advice });
   }
 
-  /** Freezes the secrets. From now on, `read` reads no source: it has no effect, or throws the failure. */
+  /** Freezes the secrets. Later calls of `read` read no source: they have no effect, or throw `failure`. */
   freeze(freeze: Freeze): void {
     this.#frozen = freeze;
   }
@@ -122,7 +122,7 @@ export class SecretReader {
     return this.#frozen === undefined || this.#frozen.variables.has(name);
   }
 
-  /** Returns why a secret has no value; undefined if it has one. */
+  /** Returns the reason why a secret has no value; undefined if it has a value. */
   problem(name: string): { readonly code: string; readonly message: string } | undefined {
     const found = this.#result(name) ?? this.#missing(name);
     return 'value' in found ? undefined : found;
@@ -152,10 +152,10 @@ export class SecretReader {
   #result(name: string): Result<string> | undefined {
     const read = this.#found.get(name);
     if (read !== undefined) return read;
-    // The secret may be in this source, which must be read, so later sources must not be used.
+    // A source without `known` may have the secret but must be read first, so later sources must not be used.
     for (const source of this.sources) {
       const value = source.known?.(name);
-      if (value !== undefined) return checked(name, value);
+      if (value !== undefined) return asResult(name, value);
       if (source.known === undefined) return undefined;
     }
     return undefined;
@@ -165,19 +165,19 @@ export class SecretReader {
     if (this.#frozen !== undefined)
       return { code: 'unread-secret', message: `the secret ${name} ${this.#frozen.unreadReason}` };
     const parts = this.sources.flatMap((source) => source.describeMissing(name) ?? []);
-    const reason = parts.length === 0 ? 'is in none of its sources' : parts.join(', and ');
+    const reason = parts.length === 0 ? 'was not found in any source' : parts.join(', and ');
     return { code: 'missing-secret', message: `the secret ${name} ${reason}` };
   }
 }
 
-async function found(
+async function findIn(
   sources: readonly SecretSource[],
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Result<string> | undefined> {
   for (const source of sources) {
     const result = await source.find(name, signal);
-    if (result !== undefined) return 'value' in result ? checked(name, result.value) : result;
+    if (result !== undefined) return 'value' in result ? asResult(name, result.value) : result;
   }
   return undefined;
 }
@@ -205,11 +205,11 @@ export class EnvironmentSource implements SecretSource {
   }
 }
 
-function checked(name: string, text: string): Result<string> {
+function asResult(name: string, text: string): Result<string> {
   return isPlaceholder(text) ? placeholderProblem(`the secret ${name}`) : { value: text };
 }
 
-/** An export writes this text for a secret, and a person must replace it. It is never used as a secret. */
+/** An export writes this text in place of a secret. A person must replace it. It is never used as a secret. */
 export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
 
 export type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };

@@ -13,8 +13,8 @@ const MAX_EXPLAINED = 100;
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
 
 /**
- * Locates the actual mistake behind a parser error. The parser reports an unclosed quote or bracket only where it gave up, possibly at
- * the end of the file.
+ * Locates the actual mistake behind a parser error. The parser reports an unclosed quote or bracket only where parsing stopped, possibly
+ * at the end of the file.
  */
 export class SyntaxProblems {
   readonly #text: string;
@@ -50,9 +50,9 @@ export class SyntaxProblems {
           offset,
         };
       }
-      const inside = source.startsWith('"') ? '\\"' : "''";
+      const escaped = source.startsWith('"') ? '\\"' : "''";
       return {
-        message: `unexpected text after the closing quote; write ${inside} for a quote inside the string`,
+        message: `unexpected text after the closing quote; write ${escaped} for a quote inside the string`,
         offset: next.offset,
       };
     }
@@ -126,8 +126,9 @@ export class SyntaxProblems {
       );
     }
     if (code === 'MULTILINE_IMPLICIT_KEY' || message.startsWith('Implicit map keys')) {
-      const glued = /^[\w$.-]+:(?=[^\s/])/.exec(rest);
-      if (glued !== null) return { message: 'missing space after the colon', offset: at + glued[0].length - 1 };
+      const withoutSpace = /^[\w$.-]+:(?=[^\s/])/.exec(rest);
+      if (withoutSpace !== null)
+        return { message: 'missing space after the colon', offset: at + withoutSpace[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
     const flow = message.startsWith('Unexpected scalar at node end') && this.#unquotedString(tokens, at);
@@ -173,7 +174,7 @@ function isClosed(source: string): boolean {
   return body.endsWith('"') && (/\\*$/.exec(body.slice(-1000, -1))?.[0].length ?? 0) % 2 === 0;
 }
 
-/** Returns true if the bracket is closed before the end of its flow. */
+/** Returns true if the bracket is closed before the end of its flow collection. */
 function isEnded(opener: Token, tokens: readonly Token[]): boolean {
   let depth = 0;
   for (const { type, source } of tokens.slice(tokens.indexOf(opener))) {
@@ -189,7 +190,7 @@ function isEnded(opener: Token, tokens: readonly Token[]): boolean {
 interface Token {
   readonly source: string;
   readonly offset: number;
-  /** A token of type `early-end` is the end of an incomplete flow. Its source is empty. */
+  /** A token of type `early-end` is the end of an incomplete flow collection. Its source is empty. */
   readonly type: 'plain' | 'quoted' | 'space' | 'comment' | 'early-end' | 'mark';
 }
 
@@ -204,7 +205,7 @@ export function* tokensOf(text: string): Generator<Token> {
     else if (/^\s+$/.test(source)) yield { source, offset, type: 'space' };
     else if (source !== CST.SCALAR && source !== CST.DOCUMENT) yield { source, offset, type: 'mark' };
     isScalar = !isScalar && source === CST.SCALAR;
-    // These tokens are not in the text. The lexer adds them before a scalar or document and at the end of an incomplete flow.
+    // These tokens are not in the text. The lexer adds them before scalars and documents, and where a flow collection ends early.
     if (isScalar || source === CST.DOCUMENT || source === CST.FLOW_END) continue;
     offset += source.length;
   }

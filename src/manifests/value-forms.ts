@@ -35,11 +35,11 @@ interface Evaluation {
   readonly problems: readonly Problem[];
 }
 
-/** `$secret` may name a file, so it must not be a path. `$env` names a variable. */
+/** Matches a secret name. The name may become a file name, so it must not be a path. */
 const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Returns true for a valid secret name. It is not a path, so it stays inside `secrets_dir`. */
+/** Returns true for a valid secret name. A valid name is not a path, so its file is always inside `secrets_dir`. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
@@ -58,7 +58,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 /** The optional second key of a form. */
 const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
-/** Evaluates the forms in a value. A value without forms is returned as is, not copied. Never throws. */
+/** Evaluates the forms in a value. A value without forms is returned without copying. Never throws. */
 export function evaluateForms(raw: Json, context: FormsContext): Evaluation {
   const evaluator = new Evaluator(context);
   const value = evaluator.value(raw);
@@ -216,9 +216,9 @@ class Evaluator {
       const part = this.#under(index, item);
       if (part !== null && (typeof part !== 'object' || isSpecial(part))) return part;
       this.#path.push(index);
-      const broken = this.#fail('bad-form', '$join can only join strings');
+      const standIn = this.#fail('bad-form', '$join can only join strings');
       this.#path.pop();
-      return broken;
+      return standIn;
     });
     this.#path.pop();
     return joined(parts, separator);
@@ -249,12 +249,15 @@ interface InputSources {
   readonly env: Environment;
   /** The secrets of the workspace. They must already have been read. */
   readonly secrets: SecretReader;
-  /** The secrets of all workspaces of the project. `$file` must not read their files. */
+  /** The secrets of all workspaces of the project. `$file` must not read the files of these secrets. */
   readonly allSecrets?: readonly SecretReader[];
   readonly vars: Readonly<Record<string, Value>>;
-  /** True for the settings that control where API keys are sent. A server compares them with the settings at its start. */
+  /**
+   * True for settings that control where API keys are sent. Their `$env` may name any variable, because a server compares the settings with
+   * those at startup.
+   */
   readonly areSettings?: boolean;
-  /** True if an unset secret or variable is an error. If false, a placeholder that stands for any string is used instead. */
+  /** True if an unset secret or variable is an error. If false, a placeholder for any string is used instead. */
   readonly mustBeSet: boolean;
 }
 
@@ -294,7 +297,7 @@ export class Inputs {
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
     const { env, secrets, areSettings = false, mustBeSet } = this.sources;
     if (!areSettings && !secrets.permitsVariable(name)) {
-      const message = `no $env named the environment variable ${name} when this server started; restart the server`;
+      const message = `the environment variable ${name} was not used by any $env when this server started; restart the server`;
       return { code: 'unread-variable', message };
     }
     const value = env[name] ?? fallback;
@@ -305,7 +308,7 @@ export class Inputs {
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
 
-  /** Runs `work`. Returns its result and the absolute paths of the files that it requested. */
+  /** Runs `work`. Returns its result and the absolute paths of the files that `work` requested. */
   withUsedFiles<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
     this.#usedFiles = new Set();
     return { result: work(), files: [...this.#usedFiles] };
@@ -322,7 +325,7 @@ export class Inputs {
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     const absolute = path.resolve(folder, relative);
     this.#usedFiles.add(absolute);
-    return cached(this.#files, absolute, (file) => {
+    return getOrCompute(this.#files, absolute, (file) => {
       const name = pathFrom(root, file);
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
@@ -348,10 +351,10 @@ function pathFrom(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/');
 }
 
-function cached<T>(cache: Map<string, T>, key: string, find: (key: string) => T): T {
+function getOrCompute<T>(cache: Map<string, T>, key: string, compute: (key: string) => T): T {
   const known = cache.get(key);
   if (known !== undefined) return known;
-  const found = find(key);
-  cache.set(key, found);
-  return found;
+  const value = compute(key);
+  cache.set(key, value);
+  return value;
 }

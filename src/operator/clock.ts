@@ -1,14 +1,14 @@
 export interface Clock {
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   /** Calls `act` once after this many milliseconds, unless cancelled with the returned function. */
   after(milliseconds: number, act: () => void): () => void;
 }
 
-/** The maximum timeout of Node. A longer timer would fire at once. */
+/** The maximum timeout of Node.js. A longer timer would fire at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The clock of this machine. A wait of more than 24 days ends early. */
+/** The clock of this machine. A timer of more than 24 days fires early. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(milliseconds, act) {

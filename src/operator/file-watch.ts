@@ -7,7 +7,7 @@ import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
 
 interface FileWatchOptions {
-  /** The folder as configured, possibly through links. */
+  /** The configured path of the project folder, which may contain symbolic links. */
   readonly folder: string;
   changed(): void;
   /** Called if the system cannot watch all files. */
@@ -16,13 +16,13 @@ interface FileWatchOptions {
 
 interface Targets {
   readonly trees: readonly string[];
-  /** Folders whose entries matter, with the relevant names; undefined for all names. */
+  /** The names of the watched entries of each folder; undefined if all entries are watched. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
 }
 
 /**
- * Watches files with chokidar, which follows the folders that existed at its start. So it is restarted when a folder or a link is added
- * or removed, as when a volume swaps its data or a branch is checked out.
+ * Watches files with chokidar, which watches only folders that existed when it started. It is therefore restarted when a folder or a link
+ * is added or removed, for example when Kubernetes updates a volume or a branch is checked out.
  */
 export class WatchedFiles implements FileWatch {
   readonly #options: FileWatchOptions;
@@ -44,7 +44,7 @@ export class WatchedFiles implements FileWatch {
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;
-    // Close first, because chokidar shares data by path, even if another folder has the path now.
+    // Close first: chokidar shares data by path, even if the path now belongs to another folder.
     await this.close();
     this.#folders = [...targets.folders].flatMap(([folder, names]) => this.#watchFolder(folder, names));
     // Without targets, chokidar never becomes ready.
@@ -75,8 +75,8 @@ export class WatchedFiles implements FileWatch {
       },
     });
     watcher.on('all', (event) => this.#reportChange(event === 'addDir' || event === 'unlinkDir'));
-    // Use the events of the operating system too. chokidar compares with its own data, and misses a folder that is replaced by another of
-    // the same name, or one of two simultaneous changes.
+    // Also use the raw events of the operating system. chokidar compares events with its own data, so it does not report a folder that is
+    // replaced by another one with the same name, or one of two simultaneous changes.
     watcher.on('raw', (event, name, details) => {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
@@ -111,14 +111,14 @@ export class WatchedFiles implements FileWatch {
 
 function targetsOf(folder: string, { folders: trees, files, secretFolders }: InputFiles): Targets {
   const folders = new Map<string, Set<string> | undefined>();
-  const added = new Set<string>();
+  const visited = new Set<string>();
   const add = (file: string): void => {
     const parent = path.dirname(file);
-    if (parent === file || added.has(file)) return;
-    added.add(file);
+    if (parent === file || visited.has(file)) return;
+    visited.add(file);
     if (!folders.has(parent)) folders.set(parent, new Set());
     folders.get(parent)?.add(path.basename(file));
-    // Each link in the path may get another target, and missing parts may be created.
+    // The target of each link in the path may change, and missing parts of the path may be created.
     for (let current = file; path.dirname(current) !== current; current = path.dirname(current)) {
       if (isLink(current)) add(path.join(targetOf(current), path.relative(current, file)));
       if (isLink(current) || !exists(current)) add(current);
@@ -133,7 +133,7 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 
-/** True if a folder is not searched for manifests. Two leading dots are allowed: Kubernetes keeps the data of a volume in such a folder. */
+/** True if a folder is not searched for manifests. Two leading dots are allowed: Kubernetes stores the data of a volume in `..data`. */
 function isSkipped(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }

@@ -1,7 +1,7 @@
 import type { RunSignals } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 
-/** Ends a watch. Reads are cancelled at once. Writes may finish within the grace period. */
+/** Shuts down a watch. Reads are cancelled at once. Writes may finish within the grace period. */
 export class GracefulShutdown implements RunSignals {
   readonly stop: AbortSignal;
   readonly #requests = new AbortController();

@@ -10,7 +10,7 @@ import type { FleetFrozen } from './messages.ts';
 import type { Hold } from './run-report.ts';
 import type { Mode } from './workspace-status.ts';
 
-/** The rules for plans that may be applied. */
+/** The rules that decide whether a plan may be applied. */
 export interface ApplyPolicy extends GuardOptions {
   readonly mode: Mode;
   /** In mode `approve`: the `approvalDigest` of the only plan that may be applied. */
@@ -20,16 +20,16 @@ export interface ApplyPolicy extends GuardOptions {
 interface HoldFacts {
   readonly policy: ApplyPolicy;
   readonly address: string;
-  /** Resources that may be in a half-written file. */
+  /** The addresses of resources that may be in a half-written file. */
   readonly leaving: readonly string[];
   readonly isStopping: boolean;
   readonly frozen: FleetFrozen | undefined;
   window(): WindowState;
-  /** True if files have changed that no run has read yet. */
+  /** True if a file has changed since the last run read the files. */
   hasUnreadChanges(): boolean;
 }
 
-/** Returns the reason why a plan must not be applied now; undefined if it may be. */
+/** Returns the reason why a plan must not be applied now; undefined if it may be applied. */
 export function holdOf(
   document: PlanDocument,
   { policy, address, leaving, window, isStopping, frozen, hasUnreadChanges }: HoldFacts,
@@ -55,22 +55,22 @@ export function holdOf(
 /** The state of the apply windows: open, or the time of the next opening. */
 type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
 
-/** Returns the state of the windows at a time. Without windows, it is always open. A daylight saving change does not shorten a window. */
+/** Returns the state of the apply windows; always open if there are none. A daylight saving time change does not shorten a window. */
 export function windowState(windows: readonly ApplyWindow[], now: Date): WindowState {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return { open: true };
-  const openings = windows.flatMap((window) => opening(window, now) ?? []);
+  const openings = windows.flatMap((window) => nextOpening(window, now) ?? []);
   const first = Math.min(...openings.map((date) => date.getTime()));
   return { open: false, opensAt: Number.isFinite(first) ? new Date(first) : undefined };
 }
 
-/** True if the window opened at most its duration ago. */
+/** True if the time since the window opened is at most the duration of the window. */
 function isOpen(window: ApplyWindow, now: Date): boolean {
-  // The cron library works with whole seconds and searches strictly after a time.
+  // The cron library uses whole seconds, and searches for a time that is later than the given time.
   const since = new Date(now.getTime() - window.seconds * 1000);
-  const opened = opening(window, since);
+  const opened = nextOpening(window, since);
   return opened !== undefined && opened.getTime() <= now.getTime();
 }
 
-function opening({ cron, timeZone }: ApplyWindow, after: Date): Date | undefined {
+function nextOpening({ cron, timeZone }: ApplyWindow, after: Date): Date | undefined {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true }).nextRun(after) ?? undefined;
 }

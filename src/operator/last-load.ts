@@ -10,7 +10,7 @@ import { createCachingParser } from '../state/document-text.ts';
 export interface InputFiles {
   /** Folders that are searched for manifests, with all subfolders. */
   readonly folders: readonly string[];
-  /** Individual files, existing or not. */
+  /** Individual files, which need not exist. */
   readonly files: readonly string[];
   /** Folders with one file per secret. */
   readonly secretFolders: readonly string[];
@@ -25,9 +25,9 @@ export interface LoadedFiles {
   readonly ruleSet: RuleSet;
 }
 
-/** The last load of a workspace, valid until any of its files changes. */
+/** Caches the last load of a workspace until one of the loaded files changes. */
 export class LastLoad {
-  /** Parses the state, or returns the last result for an equal text. */
+  /** Parses the state. If the text is equal to the last one, returns the last result. */
   readonly parseState = createCachingParser();
   readonly comparedDrafts: ComparedDrafts;
   readonly answers = new RecordCache();
@@ -35,7 +35,7 @@ export class LastLoad {
   readonly #now: (() => number) | undefined;
   #last: { readonly key: string; readonly seen: FileReads; readonly load: LoadedFiles } | undefined;
 
-  /** @param now the clock of the file system. */
+  /** @param now returns the time of the file system's clock. */
   constructor({
     documents = new DocumentMemory(),
     comparedDrafts = new Map(),
@@ -55,10 +55,10 @@ export class LastLoad {
     return this.#last?.seen.bytes ?? 0;
   }
 
-  /** @param key equal for loads that differ only in the contents of files. */
+  /** Returns the cached load, or loads again if a file or the key changed. @param key must not depend on the contents of files. */
   async load(key: string, read: (documents: DocumentCache) => Promise<LoadedFiles>): Promise<LoadedFiles> {
     const last = this.#last?.key === key ? this.#last : undefined;
-    // Changed files are detected, but not changed secrets of commands and key stores.
+    // A change of a file is detected. A change of a secret in a command or a key store is not.
     if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
     const files = new FileReads(this.#now);

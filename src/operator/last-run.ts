@@ -11,8 +11,8 @@ import type { RunReport } from './run-report.ts';
 import { requestSummary } from './run-summary.ts';
 import type { Need, WorkspaceStatus } from './workspace-status.ts';
 
-/** The maximum number of problems, of unknown resources, and of drifted resources. */
-const MAX_NAMED = 50;
+/** The maximum length of each list in the results: problems, unknown resources and drifted resources. */
+const MAX_ITEMS = 50;
 
 interface RunEnd {
   readonly after: PlanDocument | undefined;
@@ -27,8 +27,8 @@ interface RunEnd {
 }
 
 /**
- * Returns the results of a run, without secrets. A run that did not read the platform has only some of the fields; the others keep the
- * values of an earlier run.
+ * Returns the results of a run, without secrets. If the run did not read the platform, only some fields are set, and the caller keeps the
+ * other fields of an earlier run.
  */
 export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, selection, commit, labels } = report;
@@ -51,7 +51,7 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
     // A run that found the lock held keeps the problems of the previous run.
     ...(result === 'busy' && timeout === undefined
       ? { lock: errorText }
-      : { problems: problems.slice(0, MAX_NAMED).map(redact), error: errorText }),
+      : { problems: problems.slice(0, MAX_ITEMS).map(redact), error: errorText }),
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
@@ -64,25 +64,25 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')
-        .slice(0, MAX_NAMED)
+        .slice(0, MAX_ITEMS)
         .map(({ address }) => address),
       ...(plan.violations?.length && { violations: violationsIn(plan) }),
-      drift: drift.slice(0, MAX_NAMED).map(({ address }) => address),
+      drift: drift.slice(0, MAX_ITEMS).map(({ address }) => address),
       missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
     }),
   };
 }
 
-/** Returns the result of a run: `invalid` even if the run succeeded with the last valid manifests. */
+/** Returns the result of a run. It is `invalid` if the newest manifests are invalid, even if the run succeeded with the last valid ones. */
 export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'invalid'>): string {
   return invalid !== undefined && result === 'ok' ? 'invalid' : result;
 }
 
-const MAX_LISTED = 200;
+const MAX_RESOURCES = 200;
 
-/** Returns the resources of a run that are stored, and the number of the others. */
+/** Returns the resources of a run that are stored, and the number of omitted resources. */
 export function limitResources<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
-  return { resources: resources.slice(0, MAX_LISTED), more: Math.max(0, resources.length - MAX_LISTED) };
+  return { resources: resources.slice(0, MAX_RESOURCES), more: Math.max(0, resources.length - MAX_RESOURCES) };
 }
 
 /** Parses the results of a run. Results that another version of voxform stored may lack fields. */
@@ -136,7 +136,7 @@ export function lastRunOf(results: Json | undefined): LastRun {
   return lastRun().parse(results ?? {});
 }
 
-/** True if the workspace has this need. The database of a fleet computes the same in SQL, to filter and count its rows. */
+/** True if the workspace has this need. The fleet database evaluates the same condition in SQL, to filter and count rows. */
 export function hasNeed(need: Need, last: LastRun, status: WorkspaceStatus): boolean {
   const { doubtful, counts, missing, result, person, orphans } = last;
   switch (need) {

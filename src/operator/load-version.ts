@@ -37,7 +37,7 @@ type LoadResult = { readonly inputs: InputFiles } & (
 
 interface LoadingOptions {
   readonly version: Version;
-  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
+  /** Restricts the folders for state and secrets. If undefined, any folder is allowed, and paths are relative to the project folder. */
   readonly local: LocalPaths | undefined;
   /** The cache of an earlier load with the same environment variables. */
   readonly last: LastLoad;
@@ -45,7 +45,7 @@ interface LoadingOptions {
   readonly trusted?: TrustedProject | undefined;
 }
 
-/** Loads the manifests and secrets of a version. Returns diagnostics if they are invalid; throws only for bugs and interrupts. */
+/** Loads the manifests and secrets of a version. Returns diagnostics if they are invalid. Throws only for bugs and interruptions. */
 export async function loadVersion(
   context: RunContext,
   { version, local, last, trusted }: LoadingOptions,
@@ -105,18 +105,18 @@ export function inputsOf(
   };
 }
 
-/** Throws if the folder is missing or outside the repository. It may be a symbolic link to another folder of the repository. */
+/** Throws if the folder is missing or outside the repository. The folder may be a symbolic link to another folder in the repository. */
 function refuseOutside({ folder, checkout, commit }: Version): void {
   if (checkout === undefined) return;
   if (!existsSync(folder)) {
     const relative = path.relative(checkout, folder).replaceAll('\\', '/');
     throw new UserError(`the repository has no folder ${relative} at commit ${commit}`, {
-      hint: 'Name the folder of the project in the repository: --path FOLDER',
+      hint: 'Set --path to the project folder in the repository.',
     });
   }
   if (isInside(realpathSync(folder), realpathSync(checkout))) return;
-  throw new UserError('--path leaves the repository through a symbolic link', {
-    hint: 'Name a folder inside the repository.',
+  throw new UserError('--path is outside the repository, because of a symbolic link', {
+    hint: 'Set --path to a folder in the repository.',
   });
 }
 
@@ -125,7 +125,7 @@ function projectFilesOf(folder: string): string[] {
 }
 
 interface RefreshResult {
-  /** The newest manifests, or the last valid ones. */
+  /** The newest manifests if they are valid, otherwise the last valid ones. */
   readonly loaded: LoadedVersion | undefined;
   /** The problems of the newest manifests, if they are invalid. */
   readonly invalid: Invalid | undefined;
@@ -135,17 +135,18 @@ interface RefreshResult {
 export interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
-  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
+  /** Restricts the folders for state and secrets. If undefined, any folder is allowed, and paths are relative to the project folder. */
   readonly local: LocalPaths | undefined;
   /** The cache of an earlier run of the workspace. */
   readonly last?: LastLoad | undefined;
-  /** Called with the files that a load used. Returns true if it began to watch more files, which may have changed since the load. */
+  /** Watches the files that a load used. Returns true if additional files are watched. They may have changed since the load. */
   watchFiles(inputs: InputFiles): Promise<boolean>;
 }
 
-/** The maximum number of loads in a row if each finds more files to watch, as with a link that keeps changing. */
+/** The maximum number of consecutive loads if each load finds more files to watch, for example because a link keeps changing. */
 const MAX_LOADS = 3;
 
+/** Loads the newest manifests, and keeps the last valid ones. */
 export class LastGoodManifests {
   readonly #options: LastGoodOptions;
   readonly #last: LastLoad;

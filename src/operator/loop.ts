@@ -3,9 +3,9 @@ import type { Clock } from './clock.ts';
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 export interface NextRun {
-  /** True if the run succeeded. After a failure, the next run is a retry, with a longer pause after each further failure. */
+  /** False if the run must be retried. The pause before the retry is longer after each consecutive failure. */
   readonly healthy: boolean;
-  /** The time of an extra run. Any earlier run replaces it. */
+  /** An additional run after a delay. If another run starts earlier, the additional run is cancelled. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
 }
 
@@ -20,16 +20,16 @@ export interface Pauses {
 export interface LoopOptions {
   readonly clock: Clock;
   readonly pauses: Pauses;
-  /** Changed files are read after `quiet` milliseconds without a change, but at the latest after `longest` milliseconds. */
+  /** A run starts when files have not changed for `quiet` milliseconds, but at most `longest` milliseconds after the first change. */
   readonly settling: { readonly quiet: number; readonly longest: number };
-  /** Returns a number from 0 to below 1, the jitter of the pauses. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive), for the jitter of pauses. */
   random(): number;
-  /** Must not reject. */
+  /** Executes a run. The promise must not reject. */
   run(triggers: readonly Trigger[]): Promise<NextRun>;
 }
 
 /**
- * Schedules runs: one at a time, and one more if a trigger occurred meanwhile. Uses only the given clock.
+ * Schedules runs, one at a time. Triggers during a run cause one further run. All times are from the given clock.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -58,32 +58,32 @@ export class Loop {
     return Math.max(0, this.#nextAt - this.#options.clock.now());
   }
 
-  /** Starts no run until resumed. Requests made meanwhile are executed then. */
+  /** Starts no further runs until `resume` is called. Triggers that occur in the meantime take effect then. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Starts a run at once. */
+  /** Ends the pause and starts a run at once. */
   resume(): void {
     this.#paused = false;
     this.trigger('request');
   }
 
-  /** Requests a run: at once, after the current one, or when files have stopped changing. */
+  /** Requests a run. It starts at once, after the current run, or when files have stopped changing. */
   trigger(trigger: Trigger): void {
     if (this.#stopped) return;
     this.#triggers.add(trigger);
     this.#beginIfFree();
   }
 
-  /** Reports a changed file. Many changes cause one run. */
+  /** Reports a changed file. Changes in quick succession cause one run. */
   filesChanged(): void {
     if (this.#stopped) return;
     const { clock, settling } = this.#options;
     this.#triggers.add('files');
     this.#firstChange ??= clock.now();
     const remaining = this.#firstChange + settling.longest - clock.now();
-    this.#time('quiet', Math.max(0, Math.min(settling.quiet, remaining)), () => {
+    this.#schedule('quiet', Math.max(0, Math.min(settling.quiet, remaining)), () => {
       this.#firstChange = undefined;
       this.#beginIfFree();
     });
@@ -94,7 +94,7 @@ export class Loop {
     return this.#triggers.has('files');
   }
 
-  /** Starts no further run. Resolves when the current one has ended. */
+  /** Starts no further runs. Resolves when the current run has ended. */
   stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#timers.values()) cancel();
@@ -125,15 +125,15 @@ export class Loop {
     const { pauses, random, clock } = this.#options;
     this.#failures = healthy ? 0 : this.#failures + 1;
     const pause = healthy
-      ? pauses.interval * (1 + SPREAD * (2 * random() - 1))
+      ? pauses.interval * (1 + JITTER * (2 * random() - 1))
       : retryPause(pauses, this.#failures, random());
-    this.#time('next', pause, () => this.trigger(healthy ? 'interval' : 'retry'));
-    if (again !== undefined) this.#time('again', again.milliseconds, () => this.trigger(again.trigger));
+    this.#schedule('next', pause, () => this.trigger(healthy ? 'interval' : 'retry'));
+    if (again !== undefined) this.#schedule('again', again.milliseconds, () => this.trigger(again.trigger));
     this.#nextAt = clock.now() + Math.min(pause, again?.milliseconds ?? pause);
     this.#beginIfFree();
   }
 
-  #time(name: 'next' | 'again' | 'quiet', milliseconds: number, act: () => void): void {
+  #schedule(name: 'next' | 'again' | 'quiet', milliseconds: number, act: () => void): void {
     this.#cancel(name);
     const cancel = this.#options.clock.after(milliseconds, () => {
       this.#timers.delete(name);
@@ -148,11 +148,11 @@ export class Loop {
   }
 }
 
-/** The maximum deviation of an interval, as a fraction. It spreads loops that start at the same time. */
-const SPREAD = 0.1;
+/** The maximum jitter of an interval, as a fraction. It spreads the runs of loops that started at the same time. */
+const JITTER = 0.1;
 
 /**
- * Returns the pause after consecutive failures: from 50 % to 100 % of a time that doubles with each failure, up to a maximum.
+ * Returns the pause in milliseconds after consecutive failures: 50 % to 100 % of a backoff that doubles per failure, up to `maxRetry`.
  * @param failures starts at 1.
  * @param random between 0 and 1.
  */

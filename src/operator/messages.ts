@@ -22,8 +22,8 @@ export function messageOf(error: unknown, selection?: WorkspaceSelection, messag
 }
 
 /**
- * Returns a key that is equal for errors with the same cause. In an outage, each run fails at a different request, so the key has no path.
- * The key of a refused request has one.
+ * Returns a key that is equal for errors with the same cause. In an outage, runs fail at different requests, so the key does not contain
+ * the path. The key of a rejected request contains the path.
  */
 export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
@@ -36,7 +36,7 @@ function concernsAllRequests({ reason, status = 0 }: PlatformError): boolean {
   return reason === 'network' || reason === 'timeout' || reason === 'gateway';
 }
 
-/** False for bugs. */
+/** True for all errors except bugs. */
 export function isExpected(error: unknown): boolean {
   return error instanceof UserError || error instanceof PlatformError || error instanceof StateLocked;
 }
@@ -46,7 +46,7 @@ export function driftMessage({ address, fields }: Pick<DriftedResource, 'address
   return fields.length === 0 ? `${address} has another record now` : `${address}: ${fields.join(', ')}`;
 }
 
-/** Returns a message that is equal in all runs that miss the record. */
+/** Returns a message about a missing record. It is equal in all runs in which the record is missing. */
 export function missingMessage({ address, id }: MissingResource): string {
   return `${address} is blocked: its record ${id} is missing from the platform`;
 }
@@ -61,9 +61,9 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
 /** Returns words such as `3 resources in sync` or `1 to create, 2 to update`. */
 export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   if (plan === undefined) return 'the platform was not read';
-  const kept = notAppliedIn(plan.resources);
-  const inSync = `${plural(plan.summary.noop - kept, 'resource')} in sync`;
-  return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
+  const notApplied = notAppliedIn(plan.resources);
+  const inSync = `${plural(plan.summary.noop - notApplied, 'resource')} in sync`;
+  return counts(plan.summary, appliedActions) || `${inSync}${notApplied === 0 ? '' : `, ${notApplied} not applied`}`;
 }
 
 const MAX_NAMED = 3;
@@ -88,7 +88,7 @@ export function appliedMessage(resource: PlannedResource, selection: WorkspaceSe
   return withManualSteps(text, resource, selection);
 }
 
-/** Adds the manual steps of an apply. */
+/** Appends the manual steps of a resource to a text. */
 export function withManualSteps(text: string, resource: PlannedResource, selection: WorkspaceSelection): string {
   return resource.steps === undefined ? text : escapeControls(withSteps(`${text}.`, resource, selection));
 }
@@ -124,7 +124,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
     case 'frozen':
       return escapeControls(`changes pending, because ${hold.by} froze the fleet (${hold.because}): ${words}`);
     case 'leaving':
-      return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
+      return `removed from the manifests: ${hold.addresses.join(', ')}; waiting in case a file is still being written`;
     case 'changing':
       return 'the manifests are changing: reading them again before applying';
     case 'stopping':
@@ -134,7 +134,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
   }
 }
 
-/** Thrown, or given as the reason to abort, if the fleet is frozen: nothing is written. */
+/** Thrown, or used as an abort reason, if the fleet is frozen. Nothing is written to any platform. */
 export class FleetFrozen extends UserError {
   readonly by: string;
   readonly because: string;
@@ -154,11 +154,12 @@ export class StateLocked extends Error {
   readonly lock: string;
 
   constructor(holder: LockHolder, selection: WorkspaceSelection) {
-    const { id, operation, who, job, since, secondsSinceHeartbeat: silent } = holder;
-    const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
-    const age = silent === undefined ? '' : `, last heartbeat ${formatDuration(silent)} ago`;
+    const { id, operation, who, job, since, secondsSinceHeartbeat } = holder;
+    const jobText = job === undefined ? '' : ` (${job.name} ${job.url})`;
+    const age =
+      secondsSinceHeartbeat === undefined ? '' : `, last heartbeat ${formatDuration(secondsSinceHeartbeat)} ago`;
     super(
-      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, selection)})`,
+      `the state is locked by ${operation} of ${who}${jobText} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, selection)})`,
     );
     this.lock = id;
   }

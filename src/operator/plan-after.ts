@@ -12,9 +12,9 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
     if (result?.status !== 'done') return [each];
     if (each.action === 'forget') return [];
     const { not_applied: _, ...rest } = each;
-    const kept = result.notApplied && { not_applied: [...result.notApplied] };
-    const reason = kept === undefined ? 'in sync' : 'the platform ignored part of the update';
-    return [{ ...rest, action: 'noop', id: result.id, reason, changes: [], ...kept }];
+    const notApplied = result.notApplied && { not_applied: [...result.notApplied] };
+    const reason = notApplied === undefined ? 'in sync' : 'the platform ignored part of the update';
+    return [{ ...rest, action: 'noop', id: result.id, reason, changes: [], ...notApplied }];
   });
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
@@ -29,14 +29,14 @@ export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
 
-/** True if the resource has a manual step. */
+/** True if the resource has a manual step or a notice. */
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }
 
 /**
  * Returns the status of a workspace after a run; undefined if another run held the lock or the run was interrupted.
- * @param isRejected True if a person rejected the plan of the run.
+ * @param isRejected true if a person rejected the plan of the run.
  */
 export function statusAfter(report: RunReport, isRejected = false): RunStatus | undefined {
   const { result, drift, invalid, plan, request, hold } = report;
@@ -59,11 +59,11 @@ export interface AppliedRow {
   readonly action: string;
   readonly result: string;
   readonly id: string | null;
-  /** Changed paths, or the error. */
+  /** The changed paths, or the error. */
   readonly detail: string;
 }
 
-/** @param redact removes secrets. */
+/** Returns the resources that a run changed or tried to change. @param redact removes secrets. */
 export function appliedRows(
   { plan, applied }: Pick<RunReport, 'plan' | 'applied'>,
   redact: (text: string) => string,

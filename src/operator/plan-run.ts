@@ -19,11 +19,11 @@ interface PlanningRun {
   readonly state: State;
   readonly client: PlatformClient;
   readonly options: PlatformOptions & { readonly allowReplace?: readonly string[] };
-  /** True to leave drift uncorrected, because somebody may accept it. */
+  /** True if the run must not correct drift, because a person may accept it. */
   readonly keepsDrift: boolean;
 }
 
-/** Makes the plan of a run. If drift is kept, the plan contains drifted fields only if the manifest changed too. */
+/** Makes the plan of a run. If drift is kept, the plan contains a drifted field only if the manifest changed it too. */
 export async function planRun(
   { opened, resources }: LoadedVersion,
   { state, client, options, keepsDrift }: PlanningRun,
@@ -45,7 +45,7 @@ export async function planRun(
   return { ...(await plan(desired)), drift: openDrift };
 }
 
-/** Removes fields that the manifest changed too, because those are applied. */
+/** Removes the drifted fields that the manifest changed too, because their changes are applied. */
 function withoutConflicts(drift: PlanDocument): PlanDocument {
   const resources = drift.resources.map((resource): PlannedResource => {
     const changes = resource.changes.filter(({ cause }) => cause !== 'both');
@@ -67,6 +67,6 @@ export function driftIn({ resources }: PlanDocument): DriftedResource[] {
 }
 
 function digestOf(changes: PlannedResource['changes']): string {
-  const shown = changes.map(({ path, before, fingerprints }) => [path, before, fingerprints?.before]);
-  return hash('sha256', JSON.stringify(shown));
+  const values = changes.map(({ path, before, fingerprints }) => [path, before, fingerprints?.before]);
+  return hash('sha256', JSON.stringify(values));
 }

@@ -30,7 +30,7 @@ import {
 
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];
-  /** Proposes drift in a pull request instead of correcting it. If absent, a run that applies corrects drift. */
+  /** Proposes drift in a pull request instead of correcting it. If absent, a run that applies changes also corrects drift. */
   readonly onDrift?: 'pull-request' | undefined;
 }
 
@@ -39,26 +39,26 @@ interface ReconcilerOptions {
   readonly shutdown: GracefulShutdown;
   readonly clock: Clock;
   readonly policy: WatchPolicy;
-  /** The operation in the lock and the history. */
+  /** The operation that the lock and the history record. */
   readonly operation: 'watch' | 'fleet';
-  /** The name of the workspace in reports; by default, that in the project file. */
+  /** The name of the workspace in reports; by default, the name in the project file. */
   readonly address?: string | undefined;
-  /** The initial contents of a first state, such as those of a plan that waits for approval; generated if absent. */
+  /** The identity of a new state, such as that of a plan that waits for approval; generated if absent. */
   readonly fresh?: FreshState | undefined;
   readonly manifests: LastGoodManifests;
   /** Milliseconds for which a resource must be missing from the manifests before it is released; 0 if no file can be half-written. */
   readonly removalDelay: number;
-  /** Milliseconds for which another run may hold the lock before that is a failure. */
+  /** Milliseconds for which another run may hold the lock. A longer time is reported as a failure. */
   readonly maxBusy: number;
   /** Returns the location of the loaded manifests in their repository. */
   readonly origin: (loaded: LoadedVersion) => ProjectOrigin;
-  /** Data of an earlier run about the drift request. */
+  /** The data of an earlier run about the drift request. */
   readonly request?: RequestMemory | undefined;
-  /** The missing records of an earlier run, with times, for a mode that does not write the state. */
+  /** The missing records of an earlier run with their times, for modes that do not write the state. */
   readonly missing?: readonly MissingResource[] | undefined;
-  /** True if files have changed that no run has read yet. */
+  /** True if a file has changed since the last run read the files. */
   hasUnreadChanges(): boolean;
-  /** Aborted with a `FleetFrozen` as its reason. A run then continues, but writes nothing more. */
+  /** Aborted with a `FleetFrozen` as the reason if the fleet is frozen. A run then continues, but writes nothing more. */
   readonly frozen?: AbortSignal | undefined;
 }
 
@@ -82,15 +82,15 @@ export const EMPTY_OUTCOME: RunOutcome = {
   error: undefined,
 };
 
-/** Compares the manifests with the platform run by run, and applies the difference if allowed. */
+/** Compares the manifests with the platform in each run, and applies the differences if allowed. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #removals: RemovalDebounce;
   readonly #missing: MissingSince;
   #busySince: number | undefined;
-  /** The id of the current run, once it has the lock. */
+  /** The id of the current run; undefined until the run has the lock. */
   #runId: string | undefined;
-  /** The contents of a first state. All runs use the same until there is a state, so that equal secrets have equal fingerprints. */
+  /** The identity of a new state. All runs use the same identity until the state exists, so that equal secrets have equal fingerprints. */
   #fresh: FreshState | undefined;
   readonly #request: DriftRequest;
 
@@ -127,7 +127,7 @@ export class Reconciler {
     return { seconds: milliseconds / 1000, isLong: milliseconds > maxBusy };
   }
 
-  /** Yields the results of the run step by step, so that a failure keeps the earlier ones. */
+  /** Yields the results of the run step by step, so that a failure does not discard earlier results. */
   async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
@@ -192,8 +192,8 @@ export class Reconciler {
     return filesOnHost({ ...origin, host: origin.host ?? opened.project.pullRequests.host, commit });
   }
 
-  /** Takes the lock and applies. Plans again if the state has changed meanwhile. */
-  async #apply({ loaded, state, planned, plan, askedBy }: Applying): Promise<Partial<RunOutcome>> {
+  /** Takes the lock and applies the plan. Plans again if the state has changed since the plan was made. */
+  async #apply({ loaded, state, planned, plan, askedBy }: ApplyInput): Promise<Partial<RunOutcome>> {
     const { policy, operation } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
@@ -237,7 +237,7 @@ export class Reconciler {
     return reason instanceof FleetFrozen ? reason : undefined;
   }
 
-  /** Once aborted, nothing more is written. */
+  /** After this signal is aborted, nothing more is written. */
   get #noWrites(): AbortSignal {
     const { shutdown, frozen } = this.#options;
     return frozen === undefined ? shutdown.stop : AbortSignal.any([shutdown.stop, frozen]);
@@ -262,7 +262,7 @@ export class Reconciler {
   }
 }
 
-interface Applying {
+interface ApplyInput {
   readonly loaded: LoadedVersion;
   readonly state: State;
   readonly planned: PlannedRun;
@@ -275,7 +275,7 @@ function withHold(hold: Hold | undefined): Partial<RunOutcome> {
   return { result: isRefused ? 'refused' : 'ok', hold };
 }
 
-/** True if resources that need no write still change the state. */
+/** True if resources that need no write to the platform change the state. */
 function changesState({ plan }: PlanResult, state: State): boolean {
   return plan.document.resources.some((resource) => {
     if (writes.has(resource.action)) return false;
@@ -291,18 +291,18 @@ function missingIn({ resources }: PlanDocument): MissingResource[] {
     .map(({ address, id, missing_since }) => ({ address, id, since: missing_since }));
 }
 
-/** Remembers when records were first missing, for a mode that does not write the state. */
+/** Remembers when records were first missing, for modes that do not write the state. */
 class MissingSince {
   #since: ReadonlyMap<string, string>;
 
-  /** @param missing the result of an earlier run. */
+  /** @param missing the missing records of an earlier run. */
   constructor(missing: readonly MissingResource[] = []) {
     this.#since = new Map(
       missing.flatMap(({ address, id, since }) => (since === undefined ? [] : [[keyOf(address, id), since]])),
     );
   }
 
-  /** Remembers the result of a run. */
+  /** Remembers the missing records of a run. */
   note(missing: readonly MissingResource[], at: Date): void {
     this.#since = new Map(
       missing.map(({ address, id, since }) => {
@@ -331,12 +331,12 @@ function keyOf(address: string, id: string | null): string {
   return JSON.stringify([address, id]);
 }
 
-/** Remembers when resources left the manifests. A resource that is missing only for a moment may be in a half-written file. */
+/** Remembers when resources disappeared from the manifests. A resource that disappears for a moment may be in a half-written file. */
 class RemovalDebounce {
   readonly #settledAfter: number;
   readonly #since = new Map<string, number>();
 
-  /** @param settledAfter milliseconds. */
+  /** @param settledAfter milliseconds after which a disappeared resource counts as removed. */
   constructor(settledAfter: number) {
     this.#settledAfter = settledAfter;
   }

@@ -1,4 +1,4 @@
-/** The roles of people, each with the rights of those before it. */
+/** The roles of people. Each role includes the rights of the roles before it. */
 export const roles = ['viewer', 'approver', 'admin'] as const;
 
 export type Role = (typeof roles)[number];

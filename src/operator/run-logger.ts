@@ -20,7 +20,7 @@ import {
 import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
-/** Logs the changes from one run to the next. */
+/** Logs the results of runs. A condition that persists over several runs is logged once; repetitions have level debug or are omitted. */
 export class RunLogger implements RunObserver {
   readonly #defaultLog: WatchLog | undefined;
   #log: WatchLog | undefined;
@@ -30,7 +30,7 @@ export class RunLogger implements RunObserver {
   #commit: string | undefined;
   #run = 0;
 
-  /** @param log is used for runs without their own log. */
+  /** @param log the default log of `finished`. */
   constructor(log?: WatchLog) {
     this.#defaultLog = log;
   }
@@ -49,7 +49,7 @@ export class RunLogger implements RunObserver {
       this.#logRequest(report);
     }
     this.#logResult(report);
-    // Frees the data of the run.
+    // The log belongs to the run, so release it.
     this.#log = undefined;
   }
 
@@ -57,24 +57,25 @@ export class RunLogger implements RunObserver {
     this.#log?.entry(level, message, { ...fields, run: this.#run });
   }
 
-  /** Logs a warning for each message of the topic that the last run did not have. */
-  #warnOfNew(topic: string, texts: readonly string[], event: string): void {
-    for (const text of this.#reported.update(topic, texts).added) this.#entry('warning', text, { event });
+  /** Logs a warning for each message of the topic that is new since the last run. */
+  #warnOfNew(topic: string, messages: readonly string[], event: string): void {
+    for (const message of this.#reported.update(topic, messages).added) this.#entry('warning', message, { event });
   }
 
   #logFetch({ fetchProblem, commit, invalid, workspace, selection }: RunReport): void {
-    // A run that ended before its fetch shows nothing about the source.
+    // If the run ended before the fetch, it is unknown whether the source can be fetched.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
-    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, selection)];
-    const { added, ended } = this.#reported.update('fetch', problem);
+    const problems = fetchProblem === undefined ? [] : [messageOf(fetchProblem, selection)];
+    const { added, ended } = this.#reported.update('fetch', problems);
     for (const message of added) {
-      const current = commit === undefined ? '' : `; still using ${short(commit)}`;
+      const current = commit === undefined ? '' : `; still using ${shortCommit(commit)}`;
       this.#entry('warning', `cannot fetch the source${current}: ${message}`, { event: 'fetch-failed' });
     }
-    if (ended > 0 && problem.length === 0) this.#entry('info', 'the source can be fetched again', { event: 'fetched' });
+    if (ended > 0 && problems.length === 0)
+      this.#entry('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
-    this.#entry('info', `using commit ${short(commit)}`, { event: 'commit', commit });
+    this.#entry('info', `using commit ${shortCommit(commit)}`, { event: 'commit', commit });
   }
 
   #logManifests({ invalid, warnings, workspace, result }: RunReport): void {
@@ -88,8 +89,8 @@ export class RunLogger implements RunObserver {
       this.#entry('error', `the manifests are invalid: ${inUse}`, fields);
     }
     if (ended > 0 && invalid === undefined) this.#entry('info', 'the manifests are valid again', { event: 'valid' });
-    const texts = warnings.map((each) => `${positionText(each)}  ${each.message}`);
-    this.#warnOfNew('warning', texts, 'manifest-warning');
+    const messages = warnings.map((each) => `${positionText(each)}  ${each.message}`);
+    this.#warnOfNew('warning', messages, 'manifest-warning');
   }
 
   #logFailure({ error, result, busy, selection }: RunReport): void {
@@ -112,7 +113,7 @@ export class RunLogger implements RunObserver {
   #logDrift(report: RunReport): void {
     const { drift } = report;
     const { added, ended } = this.#reported.update('drift', drift.map(keyOfDrift));
-    for (const each of drift.filter((one) => added.includes(keyOfDrift(one)))) {
+    for (const each of drift.filter((resource) => added.includes(keyOfDrift(resource)))) {
       const { address, fields } = each;
       this.#entry('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
@@ -135,7 +136,7 @@ export class RunLogger implements RunObserver {
     const { hold, plan, selection } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
-      hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
+      hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(isPlanned).map(keyOf)])];
     const isNew = this.#reported.update('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
@@ -143,7 +144,7 @@ export class RunLogger implements RunObserver {
     this.#entry(isNew ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
       event: 'held',
       why: hold.why,
-      resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
+      resources: plan.resources.filter(isPlanned).map(({ address, action }) => ({ address, action })),
     });
   }
 
@@ -169,14 +170,14 @@ export class RunLogger implements RunObserver {
     const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
     // These messages contain no time, so that an unchanged condition is not logged again in the next run.
     const missingMessages = new Map(missing.map((each) => [each.address, missingMessage(each)]));
-    const texts = new Map(
+    const resources = new Map(
       open.map((each) => [
         missingMessages.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`,
         each,
       ]),
     );
-    for (const text of this.#reported.update('by-hand', [...texts.keys()]).added) {
-      const resource = texts.get(text);
+    for (const text of this.#reported.update('by-hand', [...resources.keys()]).added) {
+      const resource = resources.get(text);
       const { address = '', action = 'manual' } = resource ?? {};
       const message = withSteps(`${text}.`, resource ?? {}, selection);
       this.#entry('warning', message, { event: 'by-hand', address, action });
@@ -197,7 +198,7 @@ export class RunLogger implements RunObserver {
     if (result === 'ok') {
       this.#reported.update('error', []);
       if (this.#failures > 0)
-        this.#entry('info', `back to normal after ${plural(this.#failures, 'failed run')}`, { event: 'recovered' });
+        this.#entry('info', `recovered after ${plural(this.#failures, 'failed run')}`, { event: 'recovered' });
       const isFirst = !this.#wasOk && report.hold === undefined && report.applied.length === 0;
       this.#wasOk = true;
       this.#failures = 0;
@@ -209,11 +210,11 @@ export class RunLogger implements RunObserver {
   }
 }
 
-function short(commit: string): string {
+function shortCommit(commit: string): string {
   return commit.slice(0, 10);
 }
 
-function changes({ action }: PlannedResource): boolean {
+function isPlanned({ action }: PlannedResource): boolean {
   return appliedActions.some((each) => each === action);
 }
 

@@ -23,30 +23,30 @@ type RunResult = (typeof runResults)[number];
 export type Hold =
   | { readonly why: 'changing' | 'stopping' }
   | { readonly why: 'report'; readonly denied: readonly Violation[] }
-  /** This person froze the fleet. */
+  /** A person froze the fleet. */
   | { readonly why: 'frozen'; readonly by: string; readonly because: string }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   | { readonly why: 'policy'; readonly violations: readonly Violation[] }
-  /** A person must approve the plan with this digest of this workspace. */
+  /** A person must approve the plan with this digest, for the workspace with this address. */
   | { readonly why: 'approval'; readonly digest: string; readonly address: string }
-  /** These resources just left the manifests: a file may be half-written. */
+  /** These resources disappeared from the manifests a moment ago, so a file may be half-written. */
   | { readonly why: 'leaving'; readonly addresses: readonly string[] };
 
-/** The changes of a record on the platform since the last apply. */
+/** A resource whose record changed on the platform since the last apply. */
 export interface DriftedResource {
   readonly address: string;
-  /** Empty if another record was found by its natural key. */
+  /** The paths of the changed fields; empty if the natural key of the resource now belongs to another record. */
   readonly fields: readonly string[];
-  /** A digest of their shown values, which changes with the drift. */
+  /** A digest of the displayed values of the fields. It changes if the drift changes. */
   readonly digest: string;
 }
 
-/** A record that is missing from the platform. A watch never creates it again. */
+/** A resource whose record is missing from the platform. A watch never recreates a missing record. */
 export interface MissingResource {
   readonly address: string;
   readonly id: string | null;
-  /** ISO 8601; undefined if this run is the first to miss it. */
+  /** ISO 8601: the time when the record was first missing; undefined if this is the first run in which it is missing. */
   readonly since: string | undefined;
 }
 
@@ -93,13 +93,13 @@ export interface RunReport {
     | {
         readonly name: string;
         readonly id: string;
-        /** True if its state is sealed. */
+        /** True if the state of the workspace is sealed. */
         readonly isSealed?: boolean;
       }
     | undefined;
   /** The command-line options for the workspace. */
   readonly selection?: WorkspaceSelection;
-  /** The page of the workspace, if its public address is known. */
+  /** The URL of the workspace page, if the public address of the page is known. */
   readonly url?: string | undefined;
   /** Labels of the resources, such as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
@@ -120,9 +120,9 @@ export interface RunReport {
   readonly orphans: readonly Orphan[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
-  /** The receivers of notifications that the manifests in use define. */
+  /** The notification receivers of the project version in use. */
   readonly notify: Receivers | undefined;
-  /** The status of the drift request; undefined if there is none, or if the run ended earlier. */
+  /** The data of the drift request; undefined if the run did not update the drift request. */
   readonly request?: RequestMemory | undefined;
   readonly error: unknown;
 }
@@ -134,7 +134,7 @@ export interface RunObserver {
   paused?(isPaused: boolean): void;
 }
 
-/** Returns the addresses with corrected drift; none if a pull request proposes to accept the drift. */
+/** Returns the addresses of resources whose drift was corrected; none if a pull request proposes to accept drift. */
 export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
   return report.request === undefined ? doneAddresses(report) : new Set();
 }
@@ -148,10 +148,10 @@ export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
 }
 
 const MAX_LABELS = 500;
-/** Matches labels that are kept. Others are too long, or databases refuse them. */
+/** Matches the labels that are stored. Others are too long, or contain characters that databases reject. */
 const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
-/** Returns the labels of resources in the form of a report. */
+/** Returns the sorted labels of the resources as `key=value`, at most `MAX_LABELS`. */
 export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
@@ -171,7 +171,7 @@ export function isHealthy(result: RunResult): boolean {
   return result === 'ok' || result === 'refused' || result === 'invalid';
 }
 
-/** Returns the milliseconds until the changes' window opens; undefined if they wait for none. */
+/** Returns the milliseconds until the apply window opens; undefined if no changes wait for a window. */
 export function millisecondsUntilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return Math.max(0, hold.opensAt.getTime() - now.getTime());

@@ -7,8 +7,8 @@ import type { RequestMemory, RunReport } from './run-report.ts';
 import type { WatchStatus } from './workspace-watch.ts';
 
 export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
-  const known = kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
-  return { ...known, problem: problem ?? null };
+  const request = kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
+  return { ...request, problem: problem ?? null };
 }
 
 interface RequestSummary extends JsonObject {
@@ -18,7 +18,7 @@ interface RequestSummary extends JsonObject {
   readonly problem: string | null;
 }
 
-/** Returns a run as plain data, without secrets if the report has none. */
+/** Converts a run report to plain data. Does not redact secrets. */
 function runSummary(report: RunReport): JsonObject {
   const { startedAt, error, invalid, fetchProblem, hold, request, selection } = report;
   return {
@@ -47,11 +47,11 @@ function runSummary(report: RunReport): JsonObject {
 
 export function statusJson(status: WatchStatus, source: string, mode: string): Json {
   const { last, lastOk, paused } = status;
-  const known = last?.workspace ?? lastOk?.workspace;
+  const workspace = last?.workspace ?? lastOk?.workspace;
   return {
     version: VERSION,
-    workspace: known?.name ?? null,
-    workspace_id: known?.id ?? null,
+    workspace: workspace?.name ?? null,
+    workspace_id: workspace?.id ?? null,
     source,
     mode,
     ready: isReady(status),

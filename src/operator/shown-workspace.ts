@@ -5,7 +5,7 @@ import { type LastRun, lastRunOf } from './last-run.ts';
 import type { Hold } from './run-report.ts';
 import type { RunStatus, WorkspaceStatus } from './workspace-status.ts';
 
-/** A workspace as it is displayed. */
+/** The displayed data of a workspace. */
 export interface ShownWorkspace {
   readonly address: string;
   readonly status: WorkspaceStatus;
@@ -14,9 +14,9 @@ export interface ShownWorkspace {
   readonly intervalSeconds: number;
   readonly workspaceId: string | null;
   readonly baseUrl: string | null;
-  /** When a run last read the platform. */
+  /** The time when a run last read the platform. */
   readonly checkedAt: string | null;
-  /** True if `checkedAt` is too long ago, regardless of the status. */
+  /** True if the last read is too long ago, regardless of the status. */
   readonly isOld: boolean;
   readonly dueAt: string;
   readonly asked: { readonly why: string; readonly by: string | null } | null;
@@ -24,7 +24,7 @@ export interface ShownWorkspace {
   readonly paused: { readonly at: string; readonly by: string; readonly because: string | null } | null;
   readonly vanishedAt: string | null;
   readonly commit: string | null;
-  /** A problem of its project, such as an unreadable voxform.yaml. */
+  /** A problem with the project, such as an unreadable voxform.yaml. */
   readonly problem: string | null;
   /** The waiting or approved plan. */
   readonly plan: {
@@ -45,7 +45,7 @@ export interface ShownWorkspace {
   readonly last: Json;
 }
 
-/** An entry of the list of runs. */
+/** An entry in the list of runs. */
 export interface KeptRun {
   readonly id: string;
   readonly command: 'watch' | 'fleet';
@@ -59,29 +59,29 @@ export interface KeptRun {
   readonly askedBy: string | null;
   readonly commit?: string | null | undefined;
   readonly plan?: string | null;
-  /** Empty for a decision of a person. */
+  /** The id of the process; empty for a person's decision. */
   readonly process: string;
   /** The results, from `resultsOf`. */
   readonly summary: JsonObject;
 }
 
 /**
- * The results of a run are stale after this many intervals, but not before this many milliseconds: another process of a fleet needs that
- * time to take over from a dead one.
+ * The results of a run are stale after this number of intervals, but at the earliest after this number of milliseconds: another process of
+ * a fleet needs that time to take over from a dead process.
  */
 export const STALE = { intervals: 3, minMilliseconds: 60_000 } as const;
 
-/** The maximum number of workspaces that a list counts and pages through. A fleet may have many more. */
+/** The maximum number of workspaces that a list counts and divides into pages. A fleet may have many more. */
 export const MAX_COUNTED = 10_000;
 
 interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'intervalSeconds'> {
-  /** The status after the last run that had one. */
+  /** The latest status that a run determined. */
   readonly status: RunStatus | 'never-run';
   readonly since: Date;
   readonly checkedAt: Date | undefined;
 }
 
-/** Returns the displayed status. `SHOWN_STATUS` is the same in SQL: the database of a fleet filters and counts its rows by status. */
+/** Returns the displayed status. `SHOWN_STATUS` computes the same in SQL: the fleet database filters and counts rows by status. */
 export function shownStatus(
   { status, since, checkedAt, paused, vanishedAt, intervalSeconds }: StatusFacts,
   now: Date,
@@ -100,11 +100,11 @@ const holdWords = {
   report: 'the mode is report',
   window: 'no window is open',
   frozen: 'the fleet is frozen',
-  guard: 'a guard stops them',
-  policy: 'a policy denies them',
+  guard: 'refused by a guard',
+  policy: 'denied by a policy',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 
-/** Returns a clause about everything that needs attention; empty if nothing does. */
+/** Returns a summary of the problems that need attention; empty if there are none. */
 export function summaryOf(shown: ShownWorkspace): string {
   const { status, problem, paused, plan, last } = shown;
   const results = lastRunOf(last);

@@ -3,11 +3,11 @@ import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 export interface ManifestSource {
   /** The display name, without secrets. */
   readonly name: string;
-  /** True if every version is complete, so that missing parts were removed on purpose. */
+  /** True if every version is complete, so that a missing resource was removed on purpose. */
   readonly isAtomic: boolean;
   /** Fetches the newest manifests. Throws if that fails and there are no earlier ones. */
   fetch(signal: AbortSignal): Promise<FetchResult>;
-  /** Returns the last valid version if the source keeps it, as a fallback for an invalid newest one. */
+  /** Returns the last valid version, if the source still has it. It is used if the newest version is invalid. */
   lastGood(): Promise<Version | undefined>;
   /** Marks a version as valid. The source keeps it and may remove older ones. */
   keep(version: Version): Promise<void>;
@@ -27,7 +27,7 @@ export interface FetchResult extends Version {
   readonly problem: unknown;
 }
 
-/** A folder that another program updates. */
+/** Returns a source for a folder that another program updates. */
 export function folderSource(folder: string): ManifestSource {
   return {
     name: folder,

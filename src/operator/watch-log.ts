@@ -3,7 +3,7 @@ import type { Json } from '../values/json.ts';
 
 export type WatchLevel = 'error' | 'warning' | 'info' | 'debug';
 
-/** Details for programs that read the log. */
+/** Structured fields for programs that read the log. */
 export type LogFields = Readonly<Record<string, Json>>;
 
 export interface WatchLog {
@@ -24,7 +24,7 @@ export class RepeatFilter {
     this.#topics = new Map(Object.entries(reported).map(([topic, keys]) => [topic, new Set(keys)]));
   }
 
-  /** The reported conditions that still hold, to create an equal filter. */
+  /** The reported conditions that still hold. An equal filter can be created from them. */
   get conditions(): ReportedConditions {
     return Object.fromEntries(
       [...this.#topics].flatMap(([topic, keys]) => (keys.size === 0 ? [] : [[topic, [...keys]]])),

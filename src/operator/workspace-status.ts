@@ -14,10 +14,10 @@ export const workspaceStatuses = [
 
 export type WorkspaceStatus = (typeof workspaceStatuses)[number];
 
-/** The status of a workspace after its last run, without parts that depend on the time or on decisions. */
+/** The status of a workspace after a run. It does not depend on the current time or on decisions of people. */
 export type RunStatus = Exclude<WorkspaceStatus, 'vanished' | 'stale' | 'paused' | 'never-run'>;
 
-/** Reasons for attention: possibly duplicate or lost records, refused plans and, if nothing else is wrong, orphans and manual steps. */
+/** Reasons for attention: possibly duplicate or lost records, refused plans and, without other problems, orphans and manual steps. */
 export const needs = ['records', 'refused', 'steps'] as const;
 
 export type Need = (typeof needs)[number];

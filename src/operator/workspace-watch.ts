@@ -12,12 +12,12 @@ import { isHealthy, millisecondsUntilWindow, type RunObserver, type RunReport } 
 import type { WatchLog } from './watch-log.ts';
 
 export interface FileWatch {
-  /** Returns true if it began to watch additional files. They may have changed before that, so load again. */
+  /** Watches the files. Returns true if additional files are watched. They may have changed since the load, so load again. */
   watch(inputs: InputFiles): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** `interrupts.stop` of the context ends the watch. */
+/** Aborting `interrupts.stop` of the context ends the watch. */
 export interface WatchOptions extends Pick<LastGoodOptions, 'context' | 'source' | 'local'> {
   readonly log: WatchLog;
   readonly policy: WatchPolicy;
@@ -25,7 +25,7 @@ export interface WatchOptions extends Pick<LastGoodOptions, 'context' | 'source'
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
     /** Milliseconds for which a resource must be missing from the manifests before it is released. */
     readonly removalDelay: number;
-    /** Milliseconds that requests in flight may take at the end. */
+    /** Milliseconds for which requests in flight may continue during shutdown. */
     readonly grace: number;
   };
   readonly observers: readonly RunObserver[];
@@ -52,7 +52,7 @@ interface Pause {
   readonly because: string | null;
 }
 
-/** Reconciles a workspace with its manifests, or reports the differences, until stopped. */
+/** Reconciles the platform with the manifests of a workspace, or only reports the differences, until stopped. */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #loop: Loop;
@@ -113,7 +113,7 @@ export class Watch {
     this.#loop.trigger(trigger);
   }
 
-  /** Starts no run until resumed. */
+  /** Starts no further runs until `resume` is called. */
   pause(by: string, because: string | null): void {
     this.#paused ??= { at: this.#options.context.now(), by, because };
     this.#loop.pause();

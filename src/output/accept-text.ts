@@ -3,10 +3,10 @@ import { renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
 
-/** The texts for values that are written to the manifests. They depend on the origin of the values. */
+/** The wording for values that are written to the manifests. It depends on the origin of the values. */
 export interface AcceptanceWords {
   readonly verb: string;
-  /** The message if there are no such values. */
+  /** The message if there are no values to write. */
   readonly nothing: string;
   /** The next step after the values were written, as a sentence. */
   readonly next?: string;
@@ -18,18 +18,20 @@ export function renderAcceptance(
   style: Style,
   words: AcceptanceWords,
 ): string {
-  const kept = refused.map(({ address, path, why }) => {
-    const which = path === null ? address : `${address} ${path}`;
-    return style.prose(`${which}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
+  const refusedLines = refused.map(({ address, path, why }) => {
+    const subject = path === null ? address : `${address} ${path}`;
+    return style.prose(`${subject}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
   });
-  const left = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
-  const counted = `${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${left}`;
+  const refusedCount = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
+  const counts = `${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${refusedCount}`;
   return paragraphs([
     renderFileDiffs(files, style).trimEnd(),
-    section(style.bold(style.warn('Cannot be written back')), kept),
+    section(style.bold(style.warn('Cannot be written back')), refusedLines),
     ...unmoved.map((address) => style.prose(`${address} has not drifted.`)),
-    unshown.length === 0 ? '' : style.prose(`Versions do not show ${unshown.join(', ')}: left unchanged.`),
-    style.bold(accepted.length + refused.length === 0 ? words.nothing : `${words.verb}: ${counted}.`),
+    unshown.length === 0
+      ? ''
+      : style.prose(`Versions do not contain ${unshown.join(', ')}. These fields stay unchanged.`),
+    style.bold(accepted.length + refused.length === 0 ? words.nothing : `${words.verb}: ${counts}.`),
   ]);
 }
 

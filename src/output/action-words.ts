@@ -9,11 +9,11 @@ interface WordsOfAction {
   /** The same symbol as in Terraform, if Terraform has the action. */
   readonly symbol: string;
   readonly heading: string;
-  /** Added to the heading of actions that the reasons of the resources do not explain. */
+  /** An explanation after the heading, for actions that the reasons of the resources do not explain. */
   readonly explanation?: string;
-  /** In `Plan: 1 to create.` */
+  /** The words after the number in `Plan: 1 to create.` */
   readonly count: string;
-  /** In `Applied: 1 created.` */
+  /** The word after the number in `Applied: 1 created.` */
   readonly done: string;
 }
 
@@ -42,16 +42,16 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
 export const appliedActions = ['create', 'adopt', 'update', 'replace', 'forget'] as const satisfies Action[];
 /** The actions that an apply leaves to the user. */
 export const pendingActions = ['manual', 'blocked', 'unknown'] as const satisfies Action[];
-/** All actions that change something, in display order. */
+/** All actions except `noop`, in display order. */
 export const shownActions: readonly Action[] = [...appliedActions, ...pendingActions];
 
-/** Returns a function that returns the resources with an action, in the order of the plan. */
+/** Groups resources by action. Returns a function from an action to its resources, in the order of the plan. */
 export function byAction(resources: readonly PlannedResource[]): (action: Action) => readonly PlannedResource[] {
   const groups = Map.groupBy(resources, (resource) => resource.action);
   return (action) => groups.get(action) ?? [];
 }
 
-/** Returns a text such as `1 to create, 2 to update`, or an empty string if there are none of these actions. */
+/** Returns a string such as `1 to create, 2 to update`, or an empty string if there are none of these actions. */
 export function counts(summary: PlanDocument['summary'], actions: readonly Action[]): string {
   return actions
     .filter((action) => summary[action] > 0)
@@ -62,8 +62,8 @@ export function counts(summary: PlanDocument['summary'], actions: readonly Actio
 const wordsByName: Readonly<Record<string, WordsOfAction | undefined>> = actionWords;
 
 /** Returns the counts of actions and statuses, such as `2 to create` and `1 not applied`. Omits resources in sync. */
-export function countWords(found: Readonly<Record<string, number>>): string[] {
-  return Object.entries(found)
+export function countWords(countsByName: Readonly<Record<string, number>>): string[] {
+  return Object.entries(countsByName)
     .filter(([name, count]) => count > 0 && name !== 'in_sync' && name !== 'noop')
     .map(([name, count]) => `${count} ${wordsByName[name]?.count ?? name.replaceAll('_', ' ')}`);
 }
@@ -150,7 +150,7 @@ function needsManualStep({ resource: { steps = [] }, result }: AppliedWrite): bo
   return result.status === 'done' && steps.length > 0;
 }
 
-/** Returns the reason why an apply ended early as one or two sentences, or undefined if it did not. */
+/** Returns the reason why an apply ended early as one or two sentences, or undefined if the apply did not end early. */
 export function earlyEnd(report: ApplyReport): string | undefined {
   const { interrupted, results } = report;
   if (interrupted !== undefined) {
@@ -163,7 +163,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   return halted && `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
-/** Returns the reason for skipped or unrecorded resources as a clause, or undefined if the halt affected none. */
+/** Returns the reason why an apply stopped early as a clause, or undefined if no resource was affected. */
 export function haltOf({ halted, results, stateError }: ApplyReport): string | undefined {
   if (halted !== undefined && stateError !== undefined) return `${halted}: ${stateError}`;
   return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
@@ -185,7 +185,7 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
   }).length;
 }
 
-/** Returns a text such as `2 created, 1 failed`, or an empty string if there were no writes. */
+/** Returns a string such as `2 created, 1 failed`, or an empty string if there were no writes. */
 export function appliedCounts(report: ApplyReport): string {
   const words = appliedIn(report).map((entry) => {
     const { done } = actionWords[entry.resource.action];

@@ -1,6 +1,6 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 
-/** The number of addresses to list before the others are only counted. */
+/** The maximum number of addresses to list. The others are only counted. */
 const MAX_LISTED = 12;
 
 export interface NamedOptions {
@@ -9,7 +9,7 @@ export interface NamedOptions {
   readonly lists?: string;
 }
 
-/** Returns a list such as `Agent/a, Agent/b and 95 more (--full lists them)`. The names must be in display form. */
+/** Returns a list such as `Agent/a, Agent/b and 95 more (--full lists them)`. The caller must format and escape the names. */
 export function addressList(
   names: readonly string[],
   full = false,
@@ -17,17 +17,17 @@ export function addressList(
 ): string {
   const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
   const rest = names.length - shown.length;
-  const how = lists === '' ? '' : ` (${lists} lists them)`;
-  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more${how}` : ''}`;
+  const hint = lists === '' ? '' : ` (${lists} lists them)`;
+  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more${hint}` : ''}`;
 }
 
 /** Returns a list such as `name, role and 3 more`. */
-export function listed(names: readonly string[], most: number): string {
-  const more = names.length - most;
-  return more <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${more} more`;
+export function listed(names: readonly string[], max: number): string {
+  const more = names.length - max;
+  return more <= 0 ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${more} more`;
 }
 
-/** True if no address may be omitted: a resource needs a decision, a record is released, or drift is overwritten. */
+/** True if a list must contain all addresses: a resource needs a decision, a record is released, or drift is overwritten. */
 export function mustNameAll(resources: readonly PlannedResource[]): boolean {
   return resources.some(
     ({ action, steps = [], missing, changes }) =>

@@ -48,8 +48,8 @@ function withResult(resource: PlannedResource, result: ResourceResult | undefine
   // After the write, the plan's value of this field is outdated.
   const { not_applied: _, ...rest } = resource;
   const { id, notApplied } = result;
-  const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
-  return { ...rest, id: id ?? resource.id, ...outcomeJson(result), ...kept };
+  const remaining = notApplied === undefined ? {} : { not_applied: [...notApplied] };
+  return { ...rest, id: id ?? resource.id, ...outcomeJson(result), ...remaining };
 }
 
 /** Returns the result of a resource, or an empty object if no write was attempted. */

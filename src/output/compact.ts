@@ -6,7 +6,7 @@ import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.
 import { isTask, stepText } from './next-steps.ts';
 import type { DiffLine } from './text-diff.ts';
 
-/** The information about one resource, or the information that several resources share. */
+/** The information about one resource, or the information that is the same for several resources. */
 export interface Statement {
   readonly resources: readonly PlannedResource[];
   readonly fields: readonly FieldView[];
@@ -21,7 +21,7 @@ export interface Statement {
 
 interface CompactOptions {
   readonly views: FieldViewOptions;
-  /** True to show everything for each resource. */
+  /** True to repeat shared information for each resource. */
   readonly full?: boolean | undefined;
 }
 
@@ -31,22 +31,22 @@ export const MIN_SHARING = 3;
 /** Returns the statements about the resources. Shared statements come first, the others in the order of the resources. */
 export function compact(resources: readonly PlannedResource[], { views, full = false }: CompactOptions): Statement[] {
   const known = new Map<string, FieldView>();
-  const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
-  if (full || resources.length < MIN_SHARING) return alone;
-  const members = alone.map((statement) => ({ statement, parts: partsOf(statement) }));
+  const individual = resources.map((resource) => statementOf(resource, { ...views, known }));
+  if (full || resources.length < MIN_SHARING) return individual;
+  const members = individual.map((statement) => ({ statement, parts: partsOf(statement) }));
   const sharings = sharingsOf(members);
-  const taken = new Set(sharings.flat().flatMap(({ parts }) => parts));
+  const shared = new Set(sharings.flat().flatMap(({ parts }) => parts));
   const rest = members.flatMap(({ statement, parts }) => {
-    const left = parts.filter((part) => !taken.has(part));
-    if (left.length === parts.length) return [statement];
-    if (left.length === 0 && statement.resources[0]?.previous_address === undefined) return [];
-    const elsewhere = parts.filter(isChange).length - left.filter(isChange).length;
-    return [{ ...statement, ...mergeParts(left), elsewhere }];
+    const own = parts.filter((part) => !shared.has(part));
+    if (own.length === parts.length) return [statement];
+    if (own.length === 0 && statement.resources[0]?.previous_address === undefined) return [];
+    const elsewhere = parts.filter(isChange).length - own.filter(isChange).length;
+    return [{ ...statement, ...mergeParts(own), elsewhere }];
   });
   return [...withoutRepeatedRoutes(sharings.map(mergeStatements).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
 }
 
-/** The sort key of shared statements: changes come before remarks, and larger groups before smaller ones. */
+/** Returns the sort key of a shared statement. Changes come before remarks, and larger groups before smaller groups. */
 function rankOf({ fields, resources }: Statement): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
@@ -77,9 +77,9 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
   };
 }
 
-/** A change, a hunk of a diff, or a remark. Several resources may share it. */
+/** A change, a diff hunk or a remark, which several resources may share. */
 interface StatementPart {
-  /** Equal for equal parts. */
+  /** Identifies the content. Equal parts have the same key. */
   readonly key: string;
   /** The approximate number of displayed lines. */
   readonly lines: number;
@@ -99,7 +99,7 @@ function isChange({ content }: StatementPart): boolean {
   return content.fields !== undefined;
 }
 
-/** Splits a statement into parts. Updates can share single parts; other actions share either all parts or none. */
+/** Splits a statement into parts. Updates can share single parts. Resources with another action share all parts or none. */
 function partsOf({ resources, fields, reason, released, notices, steps }: Statement): StatementPart[] {
   const [resource] = resources;
   if (resource === undefined) return [];
@@ -126,12 +126,12 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Statem
     ...steps.map((text) => part({ steps: [text] }, 1, 'step', text)),
   ];
   const whole = resource.action === 'update' ? [] : [reason, ...parts.map(({ key }) => key)];
-  const met = new Map<string, number>();
+  const occurrences = new Map<string, number>();
   return parts.map((each) => {
-    // A text may contain the same change twice.
-    const times = (met.get(each.key) ?? 0) + 1;
-    met.set(each.key, times);
-    return { ...each, key: JSON.stringify([times, each.key, whole]) };
+    // A diff may contain the same change twice.
+    const occurrence = (occurrences.get(each.key) ?? 0) + 1;
+    occurrences.set(each.key, occurrence);
+    return { ...each, key: JSON.stringify([occurrence, each.key, whole]) };
   });
 }
 
@@ -141,41 +141,41 @@ function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
 
 /** For each set of resources, returns the parts that exactly these resources have, if sharing the parts saves lines. */
 function sharingsOf(members: readonly Sharer[]): Sharer[][] {
-  const held = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
-  const many = [...Map.groupBy(held, ({ key }) => key)]
-    .filter(([, holders]) => holders.length >= MIN_SHARING)
-    .map(([key, holders]) => [key, holders.map(({ index }) => index)] as const);
-  const shareable = new Set(many.map(([key]) => key));
-  return [...Map.groupBy(many, ([, indices]) => indices.join()).values()].flatMap((same) => {
+  const uses = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
+  const frequent = [...Map.groupBy(uses, ({ key }) => key)]
+    .filter(([, same]) => same.length >= MIN_SHARING)
+    .map(([key, same]) => [key, same.map(({ index }) => index)] as const);
+  const shareable = new Set(frequent.map(([key]) => key));
+  return [...Map.groupBy(frequent, ([, indices]) => indices.join()).values()].flatMap((same) => {
     const keys = new Set(same.map(([key]) => key));
     const all = (same[0]?.[1] ?? []).flatMap((index) => members[index] ?? []);
-    const sharing = all.map((member) => ({ ...member, parts: worthSharing(member, keys) }));
+    const sharing = all.map((member) => ({ ...member, parts: partsToShare(member, keys) }));
     const covered = all.filter(({ parts }) => parts.every(({ key }) => shareable.has(key))).length;
-    return savedBy(sharing, covered) > 0 ? [sharing] : [];
+    return linesSaved(sharing, covered) > 0 ? [sharing] : [];
   });
 }
 
-/** Returns the parts to share. Updates that share only steps are not grouped. */
-function worthSharing({ statement, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
+/** Returns the parts to share. Updates without a shared change share only notices. */
+function partsToShare({ statement, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
   const shared = parts.filter(({ key }) => keys.has(key));
   const isWhole = statement.resources.every(({ action }) => action !== 'update');
   return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.content.notices !== undefined);
 }
 
 /** The approximate width of a line of addresses. */
-const LINE = 70;
+const ADDRESS_LINE_WIDTH = 70;
 
 /** Returns the approximate number of lines that sharing saves. `covered` is the number of resources that need no other statement. */
-function savedBy(sharing: readonly Sharer[], covered: number): number {
+function linesSaved(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
   const resources = sharing.flatMap(({ statement }) => statement.resources);
   const lines = parts.reduce((sum, part) => sum + part.lines, 0);
-  const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / LINE);
+  const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / ADDRESS_LINE_WIDTH);
   const isUpdate = resources.every(({ action }) => action === 'update');
   if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
   const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
   const routes = sharing.some(({ statement }) => (statement.routes ?? []).length > 0) ? 2 : 0;
-  // Each statement has two more lines. References to a shared one are not counted.
+  // Each statement has two additional lines. Lines that refer to a shared statement are not counted.
   return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;
 }
 
@@ -183,8 +183,8 @@ function mergeStatements(sharing: readonly Sharer[]): Statement {
   const [{ parts = [] } = {}] = sharing;
   const all = sharing.map(({ statement }) => statement);
   const reasons = new Set(all.map(({ reason }) => reason));
-  const held = sharing.flatMap((member) => member.parts);
-  const alike = Map.groupBy(held, ({ key }) => key);
+  const allParts = sharing.flatMap((member) => member.parts);
+  const alike = Map.groupBy(allParts, ({ key }) => key);
   const shown = parts.map((part) => {
     const { key, hunk, content } = part;
     if (hunk === undefined) return part;
@@ -229,7 +229,7 @@ function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: numbe
   return [lines.findIndex(changes), lines.findLastIndex(changes) + 1];
 }
 
-/** Returns one hunk for several texts, with only the context and position that they have in common. */
+/** Merges equal changes of several diffs into one hunk, with only the context and the position that all of them share. */
 function commonLines(hunks: readonly (readonly DiffLine[])[]): DiffLine[] {
   const [first = []] = hunks;
   const [start, end] = coreOf(first);
@@ -240,13 +240,13 @@ function commonLines(hunks: readonly (readonly DiffLine[])[]): DiffLine[] {
   };
   const isSame = new Set(hunks.map(around)).size === 1;
   const inner = isSame ? [...context(first.slice(0, start)), ...first.slice(start)] : first.slice(start, end);
-  return [...commonPlace(hunks.map((lines) => lines.find(({ sign }) => sign === '@'))), ...inner];
+  return [...commonPosition(hunks.map((lines) => lines.find(({ sign }) => sign === '@'))), ...inner];
 }
 
-function commonPlace(places: readonly (DiffLine | undefined)[]): DiffLine[] {
-  const [first] = places;
-  if (new Set(places.map((place) => place?.text)).size === 1) return first === undefined ? [] : [first];
-  const sections = new Set(places.map((place) => place?.section ?? ''));
+function commonPosition(positions: readonly (DiffLine | undefined)[]): DiffLine[] {
+  const [first] = positions;
+  if (new Set(positions.map((position) => position?.text)).size === 1) return first === undefined ? [] : [first];
+  const sections = new Set(positions.map((position) => position?.section ?? ''));
   const [section = ''] = sections;
-  return [{ sign: '@', text: sections.size === 1 && section !== '' ? section : 'at different places' }];
+  return [{ sign: '@', text: sections.size === 1 && section !== '' ? section : 'at different positions' }];
 }

@@ -19,10 +19,10 @@ import { renderIndented, whole } from './table.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { valueText } from './value-text.ts';
 
-/** The differences between two sides, for all formats. */
+/** The differences between two sides, from which all formats are rendered. */
 interface Comparison {
   readonly title: string;
-  /** The command that shows all differences. */
+  /** The command that prints all differences. */
   readonly command: string;
   readonly sides: readonly { readonly sign: '-' | '+'; readonly name: string; readonly about: string }[];
   readonly groups: readonly ComparedGroup[];
@@ -56,10 +56,10 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
     });
     const only = (verdict: ResourceDifference['verdict']) =>
       resources.filter((each) => each.verdict === verdict && each.declared === declared);
-    const how = declared ? 'the manifests differ between the two' : 'not as the manifests declare';
-    const why = declared ? 'skipped in the other workspace' : 'missing from the other workspace, which declares it';
+    const changed = declared ? 'the manifests of the two workspaces differ' : 'not as declared in the manifests';
+    const missing = declared ? 'skipped in the other workspace' : 'declared in the other workspace, but missing there';
     const group = (symbol: '~' | '-' | '+', heading: string, found: readonly ResourceDifference[]) =>
-      ({ symbol, heading: heading + suffix, explanation: symbol === '~' ? how : why, found }) as const;
+      ({ symbol, heading: heading + suffix, explanation: symbol === '~' ? changed : missing, found }) as const;
     return [
       group('~', 'Different', different),
       group('-', `Only in ${first.name}`, only('only_first')),
@@ -72,10 +72,10 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
     sides: [side('-', first), side('+', second)],
     groups: groups
       .filter(({ found }) => found.length > 0)
-      .map((group) => groupOf({ ...group, found: group.found.map((each) => planned(each, diff)) }, verbose)),
+      .map((group) => groupOf({ ...group, found: group.found.map((each) => asPlanned(each, diff)) }, verbose)),
     unknown: fieldList(
       'Unknown',
-      'the platform does not show these fields, and the values last sent cannot be compared',
+      'the platform does not return these fields, and the values last sent cannot be compared',
       resources.map(({ address, fields }) => ({
         address,
         paths: fields.filter(({ verdict }) => verdict === 'unknown').map(({ path }) => path),
@@ -83,7 +83,7 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
     ),
     unverified: fieldList(
       'Unverified',
-      'the same, judged by the values last sent',
+      'the same, based on the values last sent',
       resources.map(({ address, unverified: paths = [] }) => ({ address, paths })),
     ),
     summary: diffSummary(diff),
@@ -107,7 +107,7 @@ export function draftComparison(diff: DraftDiffDocument, verbose = false): Compa
     command: `voxform versions ${address} --diff published`,
     sides: [...(before === null ? [] : [before]), { sign: '+', name: 'draft', about: `updated ${at(updated)}` }],
     groups: [groupOf({ symbol: '~', heading: 'Changed', found }, verbose)],
-    unknown: fieldList('Unknown', 'the platform does not show these fields, so that publishing may change them too', [
+    unknown: fieldList('Unknown', 'the platform does not return these fields; publishing may change them too', [
       { address, paths: unknown },
     ]),
     unverified: fieldList('Unverified', '', []),
@@ -117,7 +117,7 @@ export function draftComparison(diff: DraftDiffDocument, verbose = false): Compa
 }
 
 function draftSummary({ address, published, changes, unknown }: DraftDiffDocument): string {
-  if (published === null) return `${address} was never published: publishing makes its whole draft the first version.`;
+  if (published === null) return `${address} was never published. Publishing makes its draft the first version.`;
   if (changes.length > 0) return `Publishing ${address} would change ${plural(changes.length, 'field')}.`;
   return `Publishing ${address} would change nothing${unknown.length === 0 ? '' : ' that can be compared'}.`;
 }
@@ -131,10 +131,10 @@ function diffSummary({ summary }: DiffDocument): string[] {
     neither > 0 && `${neither} in neither`,
     unknown > 0 && `${plural(unknown, 'field')} unknown`,
   ].filter(Boolean);
-  const how = undeclared === 0 ? 'all as declared' : `${undeclared} not as declared`;
+  const declared = undeclared === 0 ? 'all as declared' : `${undeclared} not as declared`;
   const differ = `${plural(differing, 'resource')} ${differing === 1 ? 'differs' : 'differ'}`;
   return [
-    differing === 0 ? 'No differences.' : `Diff: ${differ}, ${how}.`,
+    differing === 0 ? 'No differences.' : `Diff: ${differ}, ${declared}.`,
     ...(others.length === 0 ? [] : [`${others.join(', ')}.`]),
   ];
 }
@@ -157,7 +157,7 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
   const options = { secrets: createSecretNumbers(), verbose };
   const fields = new Map(
     found.map(({ resource, notes }) => {
-      // With an id, a record that exists on only one side is shown like a changed one.
+      // A record that exists on only one side gets an id, so that it is displayed like a changed record.
       const views = fieldViews({ ...resource, id: resource.id ?? '' }, options);
       const shown = views.map((view, index): FieldView => {
         const withNotes = { ...view, notes: notes?.[index] ?? view.notes };
@@ -176,7 +176,7 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
 
 const unplanned = { action: 'update', depends_on: [] } as const;
 
-function planned(difference: ResourceDifference, { first, second }: DiffDocument): FoundGroup['found'][number] {
+function asPlanned(difference: ResourceDifference, { first, second }: DiffDocument): FoundGroup['found'][number] {
   const { address, kind, source, verdict, declared, fields } = difference;
   const reason = declared && verdict !== 'different' ? '' : (difference.reason ?? '');
   return {
@@ -217,7 +217,7 @@ function linkTables(resources: readonly PlannedResource[], views: FieldViewOptio
   });
 }
 
-/** Returns a text such as `Agent/a -> Agent/b`. For lists, it contains the items of only one side: `- Agent/a, + Agent/b`. */
+/** Returns a string such as `Agent/a -> Agent/b`, or for lists, the items that only one side has: `- Agent/a, + Agent/b`. */
 function linkText({ before, after }: PlannedChange): string {
   const textOf = (value: Json | undefined) =>
     value === undefined ? '(not set)' : value === null ? '(none)' : valueText(value);
@@ -241,16 +241,16 @@ function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedC
 /** Returns notes on a difference: which workspace deviates from its manifests, and which values come from the state. */
 function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
   return [first, second].flatMap(({ standing, verified }, side) => {
-    const words = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
+    const words = [STANDING_WORDS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
     return words.length === 0 ? [] : [`${escapeControls(names[side] ?? '')}: ${words.join(', ')}`];
   });
 }
 
-const STANDINGS = {
+const STANDING_WORDS = {
   declared: '',
   pending: 'not applied yet',
   drifted: 'drifted',
-  ignored: 'free to drift',
+  ignored: 'drift ignored',
   unmanaged: 'not declared',
 } as const;
 
@@ -310,8 +310,8 @@ export function comparisonMarkdown(
   const inTables = new Set(links.flatMap(({ resources }) => resources));
   const blocks = groups.flatMap(({ heading, symbol, resources, views }) => {
     const words = { symbol, action: markdownText(heading.toLowerCase()) };
-    const left = resources.filter((resource) => !inTables.has(resource));
-    return compact(left, { views, full }).map((statement) => ({ statement, words }));
+    const others = resources.filter((resource) => !inTables.has(resource));
+    return compact(others, { views, full }).map((statement) => ({ statement, words }));
   });
   const rows = blocks.map(({ statement, words }) => tableRow(statement.resources, words));
   page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, {
@@ -324,7 +324,7 @@ export function comparisonMarkdown(
   }
   for (const { statement, words } of blocks) {
     if (page.isFull) page.omit();
-    // A single resource needs no overview.
+    // A single resource is not folded.
     else if (blocks.length === 1)
       page.add(...details(statement, words).map((form) => form.replace('<details>', '<details open>')));
     else page.add(...details(statement, words));

@@ -8,25 +8,25 @@ import { displayWidth, wrapWords } from './text-width.ts';
 
 /**
  * Returns one line for each diagnostic, `file:line:column  message`, in the given order, and a closing count. Returns an empty string if
- * there are none. A secret or variable that is not set gets a single line. With excerpts, lines wrap, and each is followed by its excerpt.
+ * there are none. A missing secret or variable is reported once. With excerpts, lines are wrapped, and an excerpt follows each diagnostic.
  */
 export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Style, excerpt?: Excerpt): string {
   if (diagnostics.length === 0) return '';
   const lines = byCause(diagnostics).map(([diagnostic, ...alike]) => {
-    const warns = diagnostic.severity === 'warning';
-    const color = warns ? style.warn : style.error;
-    const place = escapeControls(positionText(diagnostic));
+    const isWarning = diagnostic.severity === 'warning';
+    const color = isWarning ? style.warn : style.error;
+    const position = escapeControls(positionText(diagnostic));
     const elsewhere = alike.length === 0 ? '' : ` (and in ${plural(alike.length, 'other place')})`;
-    const message = `${warns ? 'warning: ' : ''}${escapeControls(diagnostic.message)}${elsewhere}`;
-    const [first = '', ...more] = excerpt === undefined ? [message] : wrapped(place, message, style);
-    const shown = warns ? first.replace(/^warning:/, color) : first;
+    const message = `${isWarning ? 'warning: ' : ''}${escapeControls(diagnostic.message)}${elsewhere}`;
+    const [first = '', ...more] = excerpt === undefined ? [message] : wrapMessage(position, message, style);
+    const shown = isWarning ? first.replace(/^warning:/, color) : first;
     const below = excerpt?.(diagnostic, style) ?? '';
-    return [`${color(place)}  ${shown}`, ...more, ...(below === '' ? [] : [below])].join('\n');
+    return [`${color(position)}  ${shown}`, ...more, ...(below === '' ? [] : [below])].join('\n');
   });
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-/** Codes of diagnostics that have one cause outside the files if their messages are equal, such as an unset secret. */
+/** The codes of diagnostics for which equal messages have the same cause outside the files, such as a missing secret. */
 const ONE_CAUSE: ReadonlySet<string> = new Set(['missing-secret', 'placeholder-secret', 'missing-variable']);
 
 /** Groups diagnostics by cause, in the order of their first occurrence. */
@@ -35,9 +35,9 @@ function byCause(diagnostics: readonly Diagnostic[]): readonly (readonly [Diagno
   return [...groups.values()] as [Diagnostic, ...Diagnostic[]][];
 }
 
-/** Wraps a message. Its first line fits after the position; the others are indented. */
-function wrapped(place: string, message: string, { width }: Style): string[] {
-  const lead = displayWidth(place) + 2;
+/** Wraps a message. The first line leaves room for the position; the other lines are indented. */
+function wrapMessage(position: string, message: string, { width }: Style): string[] {
+  const lead = displayWidth(position) + 2;
   const [first = ''] = wrapWords(message, Math.max(1, width - lead));
   const rest = message.slice(first.length).trimStart();
   if (rest === '') return [first];
@@ -52,7 +52,7 @@ export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   return { valid: errors === 0, errors, warnings, diagnostics };
 }
 
-/** Returns workflow commands, one per line, which GitHub shows in a pull request. */
+/** Returns GitHub workflow commands, one per line. GitHub displays them as annotations in a pull request. */
 export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
   return diagnostics
     .map(({ severity, message, file, line, column, code }) =>
@@ -61,7 +61,7 @@ export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
     .join('');
 }
 
-/** Returns a text such as `2 errors, 1 warning in 1 file`. */
+/** Returns a string such as `2 errors, 1 warning in 1 file`. */
 function countOf(diagnostics: readonly Diagnostic[]): string {
   const { errors, warnings } = tally(diagnostics);
   const found = [errors > 0 ? plural(errors, 'error') : '', warnings > 0 ? plural(warnings, 'warning') : ''];
@@ -74,7 +74,7 @@ function tally(diagnostics: readonly Diagnostic[]) {
   return { errors, warnings: diagnostics.length - errors };
 }
 
-/** Returns JUnit XML with one test case for each file with problems. The test case fails if there is an error. Warnings are its output. */
+/** Returns JUnit XML with a test case for each file with problems. An error fails the test case. Warnings are printed as its output. */
 export function diagnosticsJunit(diagnostics: readonly Diagnostic[]): string {
   const byFile = [...Map.groupBy(diagnostics, ({ file }) => file)];
   const failures = byFile.filter(([, problems]) => problems.some(isError)).length;
@@ -114,25 +114,25 @@ function isError({ severity }: Diagnostic): boolean {
 
 export type AnnotationLevel = 'error' | 'warning' | 'notice';
 
-interface AnnotationPlace {
+interface AnnotationPosition {
   readonly file?: string | undefined;
-  /** Line and column start at 1. */
+  /** Lines and columns start at 1. */
   readonly line?: number | undefined;
   readonly col?: number | undefined;
   readonly title?: string | undefined;
 }
 
-/** Returns a workflow command for GitHub Actions, with its line feed. It annotates a position in a file. */
-export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, message: string): string {
-  const properties = Object.entries(place)
+/** Returns a GitHub Actions workflow command, with a final line feed, which annotates a position in a file. */
+export function githubCommand(level: AnnotationLevel, position: AnnotationPosition, message: string): string {
+  const properties = Object.entries(position)
     .filter(([, value]) => value !== undefined)
-    // Colons and commas end a property.
+    // Colons and commas would end the property.
     .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`)
     .join(',');
   return `::${level}${properties === '' ? '' : ` ${properties}`}::${escapeData(message)}\n`;
 }
 
-/** Escapes control characters, and the percent sign, with which GitHub's own escapes begin. */
+/** Escapes control characters and the percent sign, which starts an escape sequence of GitHub. */
 function escapeData(text: string): string {
   return escapeControls(text).replaceAll('%', '%25');
 }

@@ -13,37 +13,37 @@ import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
-  /** True to show the causes of the error. */
+  /** True to print the causes of the error. */
   readonly verbose?: boolean;
   readonly command?: string;
   /** The URL for bug reports. */
   readonly issues?: string;
   readonly selection?: WorkspaceSelection;
   readonly baseUrl?: string;
-  /** Redacts an error before its text is wrapped and escaped. */
+  /** Redacts secrets. Must be called before the text is wrapped and escaped. */
   redact?(text: string): string;
 }
 
-/** Formats an error for the user, with its hint. For a bug, the text contains the stack and the facts to report. */
+/** Formats an error for the user, with its hint. For a bug, the result contains the stack and the facts for a bug report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
-  if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
+  if (!(error instanceof UserError || error instanceof PlatformError)) return renderBug(error, style, options);
   const { verbose, redact = String, selection, baseUrl } = options;
   const hint = hintOf(error, selection, baseUrl);
   const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
   const isNew = requestId !== undefined && !error.message.includes(requestId);
   const lines = [
-    labelled(style.error('error: '), redact(error.message), style),
-    ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), redact(hint), style)]),
-    ...(verbose ? causesOf(error).map((cause) => labelled(style.dim('cause: '), redact(cause), style)) : []),
-    ...(isNew ? [labelled('       ', `request id: ${requestId}`, style)] : []),
+    withLabel(style.error('error: '), redact(error.message), style),
+    ...(hint === undefined ? [] : [withLabel(style.dim('hint:  '), redact(hint), style)]),
+    ...(verbose ? causesOf(error).map((cause) => withLabel(style.dim('cause: '), redact(cause), style)) : []),
+    ...(isNew ? [withLabel('       ', `request id: ${requestId}`, style)] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function unexpected(error: unknown, style: Style, { command, issues, redact = String }: ErrorOptions): string {
+function renderBug(error: unknown, style: Style, { command, issues, redact = String }: ErrorOptions): string {
   const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
   return [
-    labelled(style.error('error: '), redact(bugText(error)), style),
+    withLabel(style.error('error: '), redact(bugText(error)), style),
     ...(error instanceof Error ? [style.dim(stackOf(error, redact))] : []),
     '',
     style.prose(`${where} with the output above; remove anything private first.`),
@@ -57,20 +57,20 @@ function bugText(error: unknown): string {
   return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
 }
 
-/** Formats a message. Lines after the first are indented, so that a line of the message cannot imitate output of voxform. */
-function labelled(label: string, message: string, style: Style): string {
+/** Formats a message. Lines after the first are indented, so that no line of the message can look like a line of voxform itself. */
+function withLabel(label: string, message: string, style: Style): string {
   const [first = '', ...rest] = message.split('\n');
   return [
     style.prose(first, { lead: label }),
     ...rest.map((line) => {
       const indent = Math.min(8, line.length - line.trimStart().length);
-      return style.prose(line, { indent: 7 + indent, lead: guard(line) });
+      return style.prose(line, { indent: 7 + indent, lead: guardPrefix(line) });
     }),
   ].join('\n');
 }
 
-/** Returns a prefix for a line that begins with `::`, possibly after spaces: GitHub Actions would run it as a command. */
-function guard(line: string): string {
+/** Returns a prefix for a line that starts with `::` after optional spaces, because GitHub Actions would run the line as a command. */
+function guardPrefix(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }
 
@@ -93,14 +93,14 @@ function causesOf(error: Error): string[] {
 
 /** Returns the stack of an error and of its causes, one frame per line. */
 function stackOf(error: Error, redact: (text: string) => string): string {
-  const stacks = [error, ...causeChain(error)].map((each, place) => {
+  const stacks = [error, ...causeChain(error)].map((each, index) => {
     const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
-    return (place === 0 ? '' : 'caused by: ') + text;
+    return (index === 0 ? '' : 'caused by: ') + text;
   });
   return stacks
     .map(redact)
     .flatMap(escapedLines)
-    .map((line) => `    ${guard(line)}${line.trimStart()}`)
+    .map((line) => `    ${guardPrefix(line)}${line.trimStart()}`)
     .join('\n');
 }
 
@@ -110,7 +110,7 @@ export interface ErrorContext {
   redact(text: string): string;
 }
 
-/** Returns an error as JSON. The stack of a bug is only on stderr. */
+/** Returns an error as JSON, without the stack of a bug, which is printed only to stderr. */
 export function errorJson(error: unknown, { exitCode, selection, redact }: ErrorContext): ErrorDocument {
   const { diagnostics = [], message, ...rest } = factsOf(error, hintOf(error, selection, undefined), redact);
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -175,12 +175,12 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
         return `no server is listening there; start the emulator with \`voxform emulator --port ${port}\`, or check the workspace's ${where}`;
       }
       if (error.facts.undecodable === true)
-        return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
+        return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lostNote(error)}`;
       if (error.facts.atProxy === true)
-        return 'check the address, the user name and the password of the proxy in HTTPS_PROXY or HTTP_PROXY; NO_PROXY connects without it';
-      return `the platform is unreachable; check the workspace's ${where}, the network and any proxy${lost(error)}`;
+        return 'check the address, the user name and the password of the proxy in HTTPS_PROXY or HTTP_PROXY; to bypass the proxy, set NO_PROXY';
+      return `the platform is unreachable; check the workspace's ${where}, the network and any proxy${lostNote(error)}`;
     case 'timeout':
-      return `the platform took too long to respond; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;
+      return `the platform took too long to respond; raise limits.timeout_seconds in voxform.yaml, or try again later${lostNote(error)}`;
     case 'aborted':
       return error.outcome === 'lost'
         ? 'the request was cancelled in flight; the next plan shows whether it succeeded'
@@ -191,12 +191,12 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
     case 'malformed':
       return `the response does not match the API documentation; check that the workspace's ${where} is the platform's address, without /api/v1`;
     case 'redirect':
-      return `set the workspace's ${where} to the final address; voxform follows no redirects, to keep the API key safe`;
+      return `set the workspace's ${where} to the final address; voxform does not follow redirects, to protect the API key`;
     case 'too-large':
     case 'cursor-loop':
       if (error.facts.firstCalls !== undefined)
         return `to show these calls, without a date range: voxform get calls --limit ${error.facts.firstCalls}`;
-      return 'voxform cannot use this response; try again, and report it to the platform if it persists';
+      return 'voxform cannot use this response; try again, and report the problem to the platform if it persists';
     default:
       return error.reason satisfies never;
   }
@@ -209,17 +209,17 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 403) return 'the API key lacks permission; check that it belongs to workspace_id';
   if (status === 404 || status === 410)
     return "not found; check the workspace's base_url and workspace_id, and whether the record exists";
-  if (status === 408) return `try again later${lost(error)}`;
+  if (status === 408) return `try again later${lostNote(error)}`;
   if (status === 429)
     return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
-  if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
+  if (status >= 500) return `the platform is failing; try again later${lostNote(error)}`;
   // Only a write sends values from a manifest.
   return field === undefined || method === 'GET'
     ? undefined
     : `the platform rejected ${field}: change it in the manifest`;
 }
 
-function lost({ outcome }: PlatformError): string {
+function lostNote({ outcome }: PlatformError): string {
   return outcome === 'lost' ? '. The request may have succeeded; the next plan will check' : '';
 }
 

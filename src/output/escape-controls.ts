@@ -2,12 +2,12 @@ import { UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Returns the text on one line, with escapes for all characters that a terminal might interpret. */
+/** Returns the string on one line, with escapes for all characters that a terminal might interpret. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (character) => short[character] ?? unicodeEscape(character));
 }
 
-/** Splits a text into lines and escapes each of them. */
+/** Splits a string into lines and escapes each line. */
 export function escapedLines(text: string): string[] {
   return text.split('\n').map(escapeControls);
 }

@@ -32,8 +32,8 @@ export function exportText(report: ExportReport, style: Style): string {
     listing('Overwritten', replaced.map(escapeControls)),
     listing('Already in the project, left unchanged', left.map(escapeControls)),
     listing('Not found or not readable', missedLines(missed)),
-    bullets('Left out: no manifest can declare them', missedLines(drafts.leftOut), style),
-    listing('Fields left out', omittedLines(drafts, verbose)),
+    bullets('Omitted: manifests cannot declare these records', missedLines(drafts.leftOut), style),
+    listing('Omitted fields', omittedLines(drafts, verbose)),
     listing('Secrets to set before you plan', usedLines(drafts.manifests)),
     listing('Secrets that the platform does not show', secretLines(drafts)),
   ]);
@@ -46,7 +46,7 @@ export function missedLines(missed: readonly MissedRecord[]): string[] {
   return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 
-/** Returns one line for all resources of a kind that lack the same field for the same reason. */
+/** Returns one line for all resources of a kind whose manifests omit the same field for the same reason. */
 function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[] {
   const totals = Map.groupBy(manifests, ({ kind }) => kind);
   const all = manifests.flatMap(({ kind, name, omitted }) =>

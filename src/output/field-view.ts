@@ -9,7 +9,7 @@ import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** A field of a plan in display form. All strings are escaped; renderers only arrange them. */
+/** A field of a plan, ready for display. All strings are escaped; renderers only arrange them. */
 export interface FieldView {
   readonly path: string;
   readonly body: FieldBody;
@@ -19,7 +19,7 @@ export interface FieldView {
 export type FieldBody =
   | { readonly form: 'value'; readonly after: string }
   | { readonly form: 'change'; readonly before: string; readonly after: string }
-  /** The beginning of a new long text. `before` is the old value, if any. */
+  /** The first lines of a new long string. `before` is the old value, if any. */
   | {
       readonly form: 'text';
       readonly before: string | undefined;
@@ -33,15 +33,15 @@ export interface FieldViewOptions {
   readonly secrets: SecretNumbers;
   /** The direction of the arrow. For drift, it points from the manifest to the platform. */
   readonly towards?: 'manifest' | 'platform';
-  /** True to show long texts in full, and differences in white space. */
+  /** True to include long strings in full, and differences in white space. */
   readonly verbose: boolean;
-  /** True to show new texts and values in full, for output that can fold them. */
+  /** True to include new strings and values in full, for an output format that can fold them. */
   readonly wholeTexts?: boolean;
-  /** The workspace that commands in steps select. */
+  /** The workspace selection for the commands in steps. */
   readonly selection?: WorkspaceSelection;
-  /** A cache of the views of equal changes, because comparing long texts takes time. */
+  /** A cache of the views of equal changes, because comparing long strings is slow. */
   readonly known?: Map<string, FieldView>;
-  /** Returns the fields of a resource, in place of those of its plan. */
+  /** Returns the fields of a resource. If this function is absent, the fields are derived from the planned changes. */
   readonly fieldsOf?: (resource: PlannedResource) => readonly FieldView[];
 }
 
@@ -57,7 +57,7 @@ export function createSecretNumbers(): SecretNumbers {
   };
 }
 
-/** Returns the options to show the changes of a report. */
+/** Returns the options for displaying the changes of a report. */
 export function viewsOf(
   { what }: { readonly what: 'plan' | 'drift' | 'apply' },
   options: Pick<FieldViewOptions, 'selection'> & Partial<FieldViewOptions>,
@@ -66,21 +66,21 @@ export function viewsOf(
   return { secrets: createSecretNumbers(), towards, verbose: false, ...options };
 }
 
-/** In characters. Longer values are shown as a diff. */
-const longText = 60;
-const shownLines = 4;
-const shownCharacters = 200;
+/** The maximum number of characters of a value without a diff. Changes of longer values are displayed as a diff. */
+const MAX_INLINE_LENGTH = 60;
+const MAX_LINES = 4;
+const MAX_CHARACTERS = 200;
 const NOT_SHOWN = '(not shown)';
 
 export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
   const isNew = resource.action === 'create' || resource.id === null;
-  const turns = options.towards === 'platform';
+  const isReversed = options.towards === 'platform';
   const { known } = options;
   const viewOf = (planned: PlannedChange): FieldView => {
-    const change = withNames(turns ? turned(planned) : planned);
+    const change = withNames(isReversed ? reversed(planned) : planned);
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
     const driftNotes = change.cause === 'both' ? ['the manifest changed too'] : [];
-    const notes = turns ? driftNotes : planNotes(change, body, resource.action);
+    const notes = isReversed ? driftNotes : planNotes(change, body, resource.action);
     return { path: escapeControls(change.path), body, notes: [...notes, ...variableNotesOf(change)] };
   };
   return resource.changes.map((planned) => {
@@ -92,7 +92,7 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   });
 }
 
-/** Puts the address or name before each known id. */
+/** Adds the address or name to each known id. */
 function withNames({ before, after, names, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
@@ -101,15 +101,15 @@ function withNames({ before, after, names, ...rest }: PlannedChange): PlannedCha
   };
 }
 
-/** Puts the address or name before an id, or before each id of a list. */
+/** Adds the address or name to an id, or to each id of a list. */
 export function namedValue(value: Json, names: Readonly<Record<string, string>> = {}): Json {
-  const named = (each: Json): Json =>
+  const withName = (each: Json): Json =>
     typeof each === 'string' && Object.hasOwn(names, each) ? namedId(each, names[each]) : each;
-  return Array.isArray(value) ? value.map(named) : named(value);
+  return Array.isArray(value) ? value.map(withName) : withName(value);
 }
 
-/** Returns the difference in the opposite direction. */
-function turned({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
+/** Reverses the direction of a change. */
+function reversed({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
     ...(after !== undefined && { before: after }),
@@ -133,29 +133,31 @@ function secretBody({ fingerprints }: PlannedChange, isNew: boolean, { secrets }
 }
 
 function plainBody({ before, after }: PlannedChange, isNew: boolean, options: FieldViewOptions): FieldBody {
-  const from = before === undefined ? undefined : long(before, after);
-  const to = after === undefined ? undefined : long(after, before);
-  if (from !== undefined && to !== undefined && comparable(from, to)) {
+  const from = before === undefined ? undefined : longForm(before, after);
+  const to = after === undefined ? undefined : longForm(after, before);
+  if (from !== undefined && to !== undefined && isComparable(from, to)) {
     const prose = typeof before === 'string' && typeof after === 'string';
     const lines = diffTexts(from.text, to.text, { whole: options.verbose, prose });
     if (lines.length > 0) return { form: 'diff', lines };
   }
   const whole = options.verbose || options.wholeTexts === true;
-  const was = before === undefined ? (isNew ? undefined : NOT_SHOWN) : brief(before, whole);
+  const oldText = before === undefined ? (isNew ? undefined : NOT_SHOWN) : oneLineText(before, whole);
   if (to?.isBlock) {
     const lines = escapedLines(to.text);
-    let shown = whole || lines.length <= shownLines + 1 ? lines.length : shownLines;
-    // Trailing blank lines are not shown.
+    let shown = whole || lines.length <= MAX_LINES + 1 ? lines.length : MAX_LINES;
+    // Omit trailing empty lines.
     while (shown > 1 && shown < lines.length && lines[shown - 1]?.trim() === '') shown--;
     return {
       form: 'text',
-      before: was,
+      before: oldText,
       lines: lines.slice(0, shown).map((line) => (whole ? line : clipped(line))),
       more: lines.length - shown,
     };
   }
-  const becomes = after === undefined ? '(not set)' : whole ? valueText(after) : clipped(valueText(after));
-  return was === undefined ? { form: 'value', after: becomes } : { form: 'change', before: was, after: becomes };
+  const newText = after === undefined ? '(not set)' : whole ? valueText(after) : clipped(valueText(after));
+  return oldText === undefined
+    ? { form: 'value', after: newText }
+    : { form: 'change', before: oldText, after: newText };
 }
 
 interface LongForm {
@@ -165,9 +167,9 @@ interface LongForm {
 }
 
 /**
- * Returns a string as it is, and a list or object as YAML if it is long or the other side has its type and is long. Else undefined.
+ * Returns a string unchanged. Returns a list or object as YAML if it is long, or if `other` has its type and is long. Otherwise undefined.
  */
-function long(value: Json, other: Json | undefined): LongForm | undefined {
+function longForm(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
   if (typeof value !== 'object' || value === null) return undefined;
   const sides = Array.isArray(value) === Array.isArray(other) ? [value, other] : [value];
@@ -177,23 +179,23 @@ function long(value: Json, other: Json | undefined): LongForm | undefined {
 }
 
 function isLong(value: Json | undefined): boolean {
-  return typeof value === 'object' && value !== null && valueText(value).length > longText;
+  return typeof value === 'object' && value !== null && valueText(value).length > MAX_INLINE_LENGTH;
 }
 
-function comparable(from: LongForm, to: LongForm): boolean {
-  return from.isBlock || to.isBlock || (from.text.length > longText && to.text.length > longText);
+function isComparable(from: LongForm, to: LongForm): boolean {
+  return from.isBlock || to.isBlock || (from.text.length > MAX_INLINE_LENGTH && to.text.length > MAX_INLINE_LENGTH);
 }
 
 /** Returns the value on one line. */
-function brief(value: Json, verbose: boolean): string {
+function oneLineText(value: Json, verbose: boolean): string {
   if (typeof value === 'string' && value.includes('\n')) return `(text of ${value.split('\n').length} lines)`;
   const text = valueText(value);
   return verbose ? text : clipped(text);
 }
 
 function clipped(text: string): string {
-  const more = text.length - shownCharacters;
-  return more <= 40 ? text : `${text.slice(0, shownCharacters).toWellFormed()}… (${more} more characters)`;
+  const more = text.length - MAX_CHARACTERS;
+  return more <= 40 ? text : `${text.slice(0, MAX_CHARACTERS).toWellFormed()}… (${more} more characters)`;
 }
 
 function planNotes(change: PlannedChange, body: FieldBody, action: Action): string[] {
@@ -202,7 +204,7 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   if (change.cause === 'drift') notes.push('drifted');
   if (change.not_applied) notes.push('not applied last time');
   if (change.cause === 'both') notes.push("overwrites someone else's change");
-  // The text of a secret is never shown, and an unknown value needs no note.
+  // Secrets and unknown values need no note.
   const isKnown = body.form !== 'value' && change.before !== undefined;
   if (!change.verified && !change.sensitive && isKnown) notes.push('unverified');
   return notes;
@@ -214,21 +216,21 @@ function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] 
 }
 
 /** Variables that the platform replaces when a call begins, e.g. `{{customer_name}}`. */
-const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
-/** The number of names to list before the others are only counted. */
-const named = 6;
+const VARIABLE = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
+/** The maximum number of names to list. The others are only counted. */
+const MAX_NAMED = 6;
 
-/** Returns notes on the variables that a text gained or lost. */
+/** Returns notes on the variables that were added to or removed from a string. */
 export function variableNotes(before: string, after: string): string[] {
   const [old, now] = [variablesIn(before), variablesIn(after)];
-  const came = [...now].filter((name) => !old.has(name));
-  const went = [...old].filter((name) => !now.has(name));
+  const added = [...now].filter((name) => !old.has(name));
+  const removed = [...old].filter((name) => !now.has(name));
   return [
-    ...(came.length === 0 ? [] : [`new ${listed(came, named)}`]),
-    ...(went.length === 0 ? [] : [`no longer ${listed(went, named)}`]),
+    ...(added.length === 0 ? [] : [`new ${listed(added, MAX_NAMED)}`]),
+    ...(removed.length === 0 ? [] : [`no longer ${listed(removed, MAX_NAMED)}`]),
   ];
 }
 
 function variablesIn(text: string): ReadonlySet<string> {
-  return new Set([...text.matchAll(placeholder)].map(([, name = '']) => `{{${name}}}`));
+  return new Set([...text.matchAll(VARIABLE)].map(([, name = '']) => `{{${name}}}`));
 }

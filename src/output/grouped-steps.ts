@@ -42,7 +42,7 @@ export function withLinks<Cell>({ titles, rows, urls }: StepTable, link: (url: s
 
 /** The minimum number of resources for a shared step. */
 export const MIN_IN_TABLE = 8;
-/** The number of addresses to list before the others are only counted. */
+/** The maximum number of addresses to list. The others are only counted. */
 export const MAX_NAMED = 3;
 
 export interface Formats {
@@ -56,7 +56,7 @@ export interface SharedStepOptions extends Formats {
   link?(url: string | undefined): string;
 }
 
-/** Returns a text such as `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)`. */
+/** Returns a string such as `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)`. */
 export function sharedStepText(
   { text, resources, table, command, url, after }: SharedStep<StepOwner>,
   { text: formatted = String, code = String, applied, link = String }: SharedStepOptions = {},
@@ -84,12 +84,12 @@ export function sharedSteps(
   { full, ...options }: StepOptions & { readonly full: boolean },
 ): Steps {
   if (full) return { shared: [], resources, without: (resource) => resource };
-  const held = resources.flatMap((resource) =>
+  const ownedSteps = resources.flatMap((resource) =>
     (resource.steps ?? [])
-      .filter((step) => isTask(step) && (isApplied(resource) || isAllSaid(resource)))
+      .filter((step) => isTask(step) && (isApplied(resource) || isFullyDescribed(resource)))
       .map((step) => ({ resource, step })),
   );
-  const many = stepsOfMany(held, options);
+  const many = stepsOfMany(ownedSteps, options);
   const unconfirmed = unconfirmedOf(resources, options);
   const isUnconfirmedShared = new Set(unconfirmed.flatMap((each) => each.resources));
   const taken = Map.groupBy(
@@ -100,9 +100,9 @@ export function sharedSteps(
     if (isUnconfirmedShared.has(resource)) return undefined;
     const { steps = [], ...rest } = resource;
     const own = taken.get(resource.address) ?? [];
-    const left = steps.filter((step) => !own.some((each) => each.step === step));
-    if (left.length === steps.length) return resource;
-    if (left.length > 0) return { ...rest, steps: left };
+    const remaining = steps.filter((step) => !own.some((each) => each.step === step));
+    if (remaining.length === steps.length) return resource;
+    if (remaining.length > 0) return { ...rest, steps: remaining };
     return isApplied(resource) ? rest : undefined;
   };
   return {
@@ -114,7 +114,7 @@ export function sharedSteps(
 
 export type StepOwner = Pick<PlannedResource, 'address' | 'kind' | 'url'>;
 
-interface Holder<O extends StepOwner> {
+interface OwnedStep<O extends StepOwner> {
   readonly resource: O;
   readonly step: NextStep;
 }
@@ -141,15 +141,15 @@ interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
   readonly selection: WorkspaceSelection;
 }
 
-/** Returns the steps that many resources share, with these resources. */
+/** Returns the steps that many resources share, together with these resources. */
 export function stepsOfMany<O extends StepOwner>(
-  held: readonly Holder<O>[],
+  ownedSteps: readonly OwnedStep<O>[],
   { selection, dashboard }: StepOptions,
-): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
+): { readonly holders: readonly OwnedStep<O>[]; readonly shared: SharedStep<O> }[] {
   // The first and later publications of records count as the same step, and so do different values of a field.
-  const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
+  const keyOf = ({ resource: { kind }, step }: OwnedStep<O>) =>
     `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, selection)}`;
-  return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
+  return [...Map.groupBy(ownedSteps, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
     const [first] = holders;
     if (first === undefined || owners.size < MIN_IN_TABLE) return [];
@@ -164,22 +164,22 @@ export function stepsOfMany<O extends StepOwner>(
 }
 
 function wordsOf(
-  holders: readonly Holder<StepOwner>[],
-  who: string,
+  holders: readonly OwnedStep<StepOwner>[],
+  subject: string,
   selection: WorkspaceSelection,
 ): Pick<SharedStep, 'text' | 'command' | 'table'> {
   const [{ step } = {}] = holders;
   const command = 'plan --full';
-  if (step === undefined) return { text: who, command };
-  if (isSetting(step)) return { text: `Change ${who} in the dashboard`, command: 'plan', table: tableOf(holders) };
-  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, selection)}`, command };
-  const [until] = holders.flatMap(({ step: each }) => (each.action === 'publish' ? (each.meanwhile ?? []) : []));
-  const text = `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`;
+  if (step === undefined) return { text: subject, command };
+  if (isSetting(step)) return { text: `Change ${subject} in the dashboard`, command: 'plan', table: tableOf(holders) };
+  if (step.action !== 'publish') return { text: `${subject}: ${stepText(step, selection)}`, command };
+  const [meanwhile] = holders.flatMap(({ step: each }) => (each.action === 'publish' ? (each.meanwhile ?? []) : []));
+  const text = `Publish ${subject} in the dashboard${meanwhile === undefined ? '' : ` (${meanwhile})`}`;
   return { text, command: 'status --only unpublished' };
 }
 
 /** Returns a table with a column for each field. The cell of an unchanged field is empty. */
-function tableOf(holders: readonly Holder<StepOwner>[]): StepTable {
+function tableOf(holders: readonly OwnedStep<StepOwner>[]): StepTable {
   const settings = holders.flatMap(({ resource: { address, url = '' }, step }) =>
     isSetting(step) ? [{ address, url, ...step.sets }] : [],
   );
@@ -207,7 +207,7 @@ function isSetting(step: NextStep): step is Setting {
 }
 
 /** True if the steps describe the resource completely: all its changes are manual, or its id is wrong. */
-function isAllSaid(resource: PlannedResource): boolean {
+function isFullyDescribed(resource: PlannedResource): boolean {
   const { action, changes, steps = [], notices = [], previous_address: was } = resource;
   if (notices.length > 0 || was !== undefined) return false;
   if (action === 'blocked') return steps.some((step) => step.action === 'correct_id');

@@ -10,7 +10,7 @@ import { truncate } from './text-width.ts';
 
 const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
 
-/** The maximum width of an error in the table. `runText` contains the whole error. */
+/** The maximum width of an error in the table. `runText` prints the whole error. */
 const MAX_ERROR_WIDTH = 40;
 
 /** Returns the runs as a table. Ids are shortened to prefixes that are unique among `all`. */
@@ -53,27 +53,27 @@ export function runText(run: PastRun, style: Style): string {
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
   const lines = known.map(([name, value]) => style.prose(value, { lead: `${style.bold(name.padEnd(width))}  ` }));
-  const table = resources.map(({ address, action, from, id, paths, result, error: why }) => [
+  const table = resources.map(({ address, action, from, id, paths, result, error: failure }) => [
     from === undefined ? address : `${from} -> ${address}`,
     action,
     result,
     id ?? '-',
-    why ?? paths.join(', '),
+    failure ?? paths.join(', '),
   ]);
-  const named = resourceColumns.filter((_, index) => table.some((row) => row[index] !== ''));
+  const filledColumns = resourceColumns.filter((_, index) => table.some((row) => row[index] !== ''));
   return [
     ...lines,
-    ...(table.length === 0 ? [] : ['', renderTable(named, table, style).trimEnd()]),
+    ...(table.length === 0 ? [] : ['', renderTable(filledColumns, table, style).trimEnd()]),
     ...(more === 0 ? [] : [`and ${plural(more, 'more resource')}`]),
     '',
   ].join('\n');
 }
 
-/** Returns a text such as `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line`. */
+/** Returns a string such as `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line`. */
 export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
   const { rule, policy_file: file, because, addresses = [] } = waiver;
-  const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MAX_WAIVED)}`;
-  return `${rule}${file === undefined ? '' : ` (${file})`}${what}: ${because}`;
+  const subject = addresses.length === 0 ? '' : ` for ${listed(addresses, MAX_WAIVED)}`;
+  return `${rule}${file === undefined ? '' : ` (${file})`}${subject}: ${because}`;
 }
 
 const MAX_WAIVED = 5;
@@ -92,7 +92,7 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
   return error === undefined ? '-' : truncate(escapeControls(error), MAX_ERROR_WIDTH);
 }
 
-/** Returns the length of prefixes that distinguish the ids, at least eight. */
+/** Returns the minimum length of prefixes that distinguish the ids, but at least 8. */
 function distinctLength(ids: readonly string[]): number {
   const isDistinct = (length: number) => new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size;
   let length = 8;

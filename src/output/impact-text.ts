@@ -126,7 +126,7 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
 
 type Range = Pick<ImpactDocument, 'since' | 'direction' | 'channel'>;
 
-/** Returns a text that follows `calls`, such as ` since 2026-01-31 with direction inbound`, or an empty string for all calls. */
+/** Returns a suffix for the word `calls`, such as ` since 2026-01-31 with direction inbound`, or an empty string for all calls. */
 export function rangeText({ since, direction, channel }: Range): string {
   const range = since === null ? '' : ` since ${since.replace(/\.\d+(?=Z$)/, '')}`;
   const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
@@ -143,7 +143,7 @@ function isClear({ verdict }: Difference): boolean {
   return verdict === 'higher' || verdict === 'lower';
 }
 
-/** Returns a row per difference, shares before medians; for a rare value only if it is clear. @param versions of the document */
+/** Returns a row for each difference, shares before medians. A rare value has a row only if its difference is clear. */
 function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   const sides = [compared.from, compared.to].map((wanted) => versions.find(({ version }) => version === wanted));
   const row = (title: string, difference: Difference, cell: string, of: (side: ImpactVersion) => string) => ({
@@ -154,14 +154,14 @@ function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
     const frequent = valuesOf(field, versions);
     return Object.entries(compared.shares[field]).flatMap(([value, difference]) => {
       if (!isClear(difference) && !frequent.includes(value)) return [];
-      const cell = differenceText(difference, (each) => signed(each * 100, 1), ' points');
+      const cell = differenceText(difference, (each) => signedText(each * 100, 1), ' points');
       return row(`${field}=${value}`, difference, cell, (side) => shareText(side, field, value).replace(/ .*/, ''));
     });
   });
   const medians = measures.map((measure) => {
     const isDuration = measure === 'duration';
     const text = (each: number) =>
-      signed(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
+      signedText(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
     const cell = differenceText(compared[measure], text, isDuration ? ' s' : '');
     return row(`median ${measure}`, compared[measure], cell, (side) => measureText(measure, side[measure].median));
   });
@@ -179,7 +179,7 @@ function differenceText(
   return `${text(difference ?? 0)}${unit} (${interval})`;
 }
 
-function signed(value: number, digits?: number): string {
+function signedText(value: number, digits?: number): string {
   const text = digits === undefined ? String(value) : value.toFixed(digits).replace(/^-(?=0(\.0+)?$)/, '');
   return Number(text) > 0 ? `+${text}` : text;
 }

@@ -9,17 +9,17 @@ export function jsonText(document: object): string {
   return `${escapeUnsafe(JSON.stringify(document, undefined, 2))}\n`;
 }
 
-/** Converts the field names of a document to snake_case, such as `checkedAt` to `checked_at`. Keys that are kinds stay as they are. */
+/** Converts field names to snake_case, such as `checkedAt` to `checked_at`. Keys with a capital initial, such as kinds, do not change. */
 export function snakeCased(document: object): Json & object {
-  return renamed(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
+  return convertKeys(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
 }
 
-function renamed(value: Json): Json {
-  if (Array.isArray(value)) return value.map(renamed);
+function convertKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(convertKeys);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [spelled(name), renamed(part as Json)]));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [snakeCase(name), convertKeys(part as Json)]));
 }
 
-function spelled(name: string): string {
+function snakeCase(name: string): string {
   return /^[A-Z]/.test(name) ? name : name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -2,13 +2,13 @@ import { linkHost } from '../project/dashboard-address.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 
-/** GitHub's limit for a comment, in characters. Pages apply it to bytes, which are at least as many. */
+/** GitHub's maximum length of a comment, in characters. Pages count bytes instead, which are never fewer. */
 export const MAX_COMMENT_LENGTH = 65_536;
 
 /** The number of bytes reserved for the note about omitted parts. */
-const reserve = 400;
-/** The approximate size in bytes of the smallest block of a resource. */
-const smallest = 100;
+const RESERVED_BYTES = 400;
+/** The approximate minimum size of a resource block in bytes. */
+const MIN_BLOCK_BYTES = 100;
 
 interface ListOptions {
   /** The maximum share of the page that is used after this list. */
@@ -29,21 +29,21 @@ export class MarkdownPage {
   #length = 0;
   #omitted = 0;
 
-  /** @param limit in bytes */
+  /** @param limit the maximum size in bytes */
   constructor(limit = MAX_COMMENT_LENGTH) {
     this.#limit = limit;
   }
 
   /** True if no further block can fit. */
   get isFull(): boolean {
-    return !this.#fits(' '.repeat(smallest), this.#limit);
+    return !this.#fits(' '.repeat(MIN_BLOCK_BYTES), this.#limit);
   }
 
   omit(): void {
     this.#omitted++;
   }
 
-  /** Writes the first form that fits. */
+  /** Writes the first form that fits, or counts the block as omitted. */
   add(...forms: readonly string[]): void {
     const fitting = forms.find((text) => this.#fits(text, this.#limit));
     if (fitting === undefined) this.#omitted++;
@@ -66,25 +66,25 @@ export class MarkdownPage {
     let listed = 0;
     for (const line of lines) {
       const separator = block === '' || block.endsWith('|') || listed > 0 ? '\n' : '\n\n';
-      const left = lines.length - listed - 1;
-      const end = left === 0 ? '' : `\n${rest(left)}`;
+      const remaining = lines.length - listed - 1;
+      const end = remaining === 0 ? '' : `\n${rest(remaining)}`;
       if (!this.#fits(block + separator + line + end, this.#limit * share)) break;
       block += separator + line;
       listed++;
     }
-    const left = lines.length - listed;
-    this.#omitted += left;
-    if (listed > 0) this.#push(`${block.trimStart()}${left === 0 ? '' : `\n${rest(left)}`}`);
+    const remaining = lines.length - listed;
+    this.#omitted += remaining;
+    if (listed > 0) this.#push(`${block.trimStart()}${remaining === 0 ? '' : `\n${rest(remaining)}`}`);
   }
 
-  /** Returns the page. @param command the command that shows everything */
+  /** Returns the page. @param command the command that prints the whole content */
   text(command: string): string {
     const note = `_${plural(this.#omitted, 'part')} omitted, because a comment can have at most ${MAX_COMMENT_LENGTH.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
     return `${[...this.#blocks, ...(this.#omitted === 0 ? [] : [note])].join('\n\n')}\n`;
   }
 
   #fits(block: string, limit: number): boolean {
-    return this.#length + Buffer.byteLength(block) + 2 <= limit - reserve;
+    return this.#length + Buffer.byteLength(block) + 2 <= limit - RESERVED_BYTES;
   }
 
   #push(block: string): void {
@@ -93,16 +93,16 @@ export class MarkdownPage {
   }
 }
 
-/** All characters with a meaning in Markdown or HTML, including the bar of a table. */
-const active = /[&<>"'`*_~|[\]\\!#$]/g;
+/** Matches all characters with a meaning in Markdown or HTML, including the vertical bar of a table. */
+const SPECIAL_CHARACTERS = /[&<>"'`*_~|[\]\\!#$]/g;
 
 /**
- * Escapes text for any position in GitHub's Markdown, such as a paragraph, a table cell or an HTML tag. Mentions are split, so that the
+ * Escapes text for any position in GitHub's Markdown, such as a paragraph, a table cell or an HTML tag. Breaks mentions, so that the
  * name of a record does not notify a person.
  */
 export function markdownText(text: string): string {
   return escapeControls(text)
-    .replace(active, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(SPECIAL_CHARACTERS, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/@(?=\w)/g, '<span>@</span>');
 }
 
@@ -130,12 +130,12 @@ export function fenced(language: string, lines: readonly string[]): string {
 }
 
 /** Returns a fence that is longer than any run of backticks in the lines. */
-function fenceFor(lines: readonly string[], shortest: number): string {
+function fenceFor(lines: readonly string[], minLength: number): string {
   const runs = lines.flatMap((line) => line.match(/`+/g) ?? []);
-  return '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), shortest));
+  return '`'.repeat(runs.reduce((max, run) => Math.max(max, run.length + 1), minLength));
 }
 
-/** Returns a link to the dashboard, named after its host, or an empty string if the address is not http or https. */
+/** Returns a link to the dashboard, named after its host, or an empty string if the URL is not http or https. */
 export function markdownLink(url: string | undefined): string {
   const host = linkHost(url);
   return host === undefined || /[\s\p{C}<>|\\]/u.test(url ?? '') ? '' : `[${markdownText(host)}](<${url}>)`;

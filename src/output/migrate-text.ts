@@ -32,7 +32,7 @@ type MigrationEnd = Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
 export interface Migration {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
-  /** How commands select the new workspace. */
+  /** The selection of the new workspace in printed commands. */
   readonly selection: WorkspaceSelection;
   /** Items to fix, do or know before the migration. */
   readonly before: readonly ChecklistItem[];
@@ -94,12 +94,12 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
 export function migratedText(migration: Migration, style: Style): string {
   const { report, after, from, to, full, selection } = migration;
   const heading = `Remaining manual steps of the move from ${from.name} to ${to.name}`;
-  const left = checklist({ heading, items: after, box: true }, migration, style);
-  if (report === undefined) return left === '' ? '' : `${left}\n`;
+  const remaining = checklist({ heading, items: after, box: true }, migration, style);
+  if (report === undefined) return remaining === '' ? '' : `${remaining}\n`;
   return paragraphs([
     ...renderUnfinished(appliedIn(report), { style, full, selection }),
     renderWarnings(report.warnings, style, { full, selection }),
-    left,
+    remaining,
     closing(report, to.name, style),
   ]);
 }
@@ -132,7 +132,7 @@ function checklistText({ content, addresses }: ChecklistItem, { selection, plan,
   return steps.length === 0 ? sentence : withSteps(`${sentence}.`, { steps, url }, selection);
 }
 
-/** Returns the URL of a record, or of the list for several records of one kind. */
+/** Returns the dashboard URL of a record. For several records of one kind, returns the URL of the list of this kind. */
 function linkOf(addresses: readonly Address[], plan: PlanDocument | undefined): string | undefined {
   const [first = '', ...others] = addresses;
   const kinds = new Set(addresses.map(kindOf));
@@ -152,11 +152,11 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
   const { full, selection, report } = migration;
   const plan = report?.plan ?? migration.plan;
   const urls = new Map(plan?.resources.map(({ address, url }) => [address, url]));
-  const held = items.flatMap((item) => holdersOf(item, urls));
-  const many = full ? [] : stepsOfMany(held, { selection, dashboard: plan?.dashboard });
+  const ownedSteps = items.flatMap((item) => ownedStepsOf(item, urls));
+  const many = full ? [] : stepsOfMany(ownedSteps, { selection, dashboard: plan?.dashboard });
   const groupedSteps = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
-  const left = items.filter(({ content }) => !('step' in content && groupedSteps.has(content.step)));
-  const lines = left.flatMap((item) => {
+  const others = items.filter(({ content }) => !('step' in content && groupedSteps.has(content.step)));
+  const lines = others.flatMap((item) => {
     const { content, addresses } = item;
     const isNamed = addresses.length === 0 || ('address' in content && content.address !== undefined);
     const isToDo = 'step' in content ? isTask(content.step) : !('notice' in content);
@@ -169,7 +169,7 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
   return section(style.bold(heading), [...shared, ...lines]);
 }
 
-function holdersOf({ content, addresses }: ChecklistItem, urls: ReadonlyMap<Address, string | undefined>) {
+function ownedStepsOf({ content, addresses }: ChecklistItem, urls: ReadonlyMap<Address, string | undefined>) {
   if (!('step' in content)) return [];
   return addresses.map((address) => {
     const url = urls.get(address);

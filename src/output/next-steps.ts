@@ -23,7 +23,7 @@ const words = {
     command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
   resolve_not_created: ({ address }) => ({
-    text: address === 'all' ? 'Then, for those that do not exist' : 'If it is missing',
+    text: address === 'all' ? 'Then, for records that do not exist' : 'If it is missing',
     command: `voxform state resolve ${address === 'all' ? '--all' : address} --not-created`,
   }),
   recreate: ({ address, remove_id }) => ({
@@ -51,7 +51,7 @@ const words = {
     command: `voxform orphans close ${id} --because ${because}`,
   }),
   wait: () => ({
-    text: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
+    text: 'If the platform lags or has a fault: wait. When it returns the record again, the plan is clean.',
   }),
   wait_for: ({ address, because, path }) => ({
     text: `${path === undefined ? 'Waits' : `${path} waits`} for ${address}, ${waitWords[because]}.`,
@@ -85,7 +85,7 @@ const words = {
 
 type Import = StepOf<'import'>;
 
-/** The number of fields of a candidate to list before the others are only counted. */
+/** The maximum number of fields of a candidate to list. The others are only counted. */
 const MAX_LISTED = 3;
 
 const importWords = {
@@ -95,7 +95,7 @@ const importWords = {
     return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MAX_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If this is the record`;
   },
   found: () => 'If you find it in the dashboard',
-  not_listed: () => 'The list does not show it yet. If you find it in the dashboard',
+  not_listed: () => 'The list does not contain the record yet. If you find it in the dashboard',
   succeeded: () => 'Import the record, then plan again',
   closed: () => 'To manage it again',
   former: ({ id }) => `Its former record ${id} is back on the platform. To manage it`,
@@ -110,7 +110,7 @@ const waitWords = {
   not_in_run: 'which has no record yet and is not part of this run',
 } satisfies Record<StepOf<'wait_for'>['because'], string>;
 
-function worded(step: NextStep, selection: WorkspaceSelection): Worded {
+function wordedStep(step: NextStep, selection: WorkspaceSelection): Worded {
   const wordsOf: (step: never) => Worded = words[step.action];
   const { text, command } = wordsOf(step as never);
   return command === undefined
@@ -118,20 +118,20 @@ function worded(step: NextStep, selection: WorkspaceSelection): Worded {
     : { text, command: commandFor(command, step.action === 'select_workspace' ? undefined : selection) };
 }
 
-/** True if the user must do something; false for a step that only waits. */
+/** True for a step that requires an action by the user; false for a step that only waits. */
 export function isTask({ action }: NextStep): boolean {
   return action !== 'wait' && action !== 'wait_for';
 }
 
 /** Returns a step as a sentence. If it ends with a command, it has no full stop, so that the command can be copied. */
 export function stepText(step: NextStep, selection: WorkspaceSelection): string {
-  const { text, command } = worded(step, selection);
+  const { text, command } = wordedStep(step, selection);
   return command === undefined ? text : `${text}: ${command}`;
 }
 
 /** Returns the command of a step, or an empty string if there is none. */
 export function commandOf(step: NextStep, selection: WorkspaceSelection): string {
-  return worded(step, selection).command ?? '';
+  return wordedStep(step, selection).command ?? '';
 }
 
 /** Steps with the dashboard URL of the record that they concern. */
@@ -141,13 +141,13 @@ interface LinkedSteps {
 }
 
 /**
- * Joins a sentence, its steps and the link. A semicolon ends a command before another step: shells accept it if it is copied too.
+ * Joins a sentence, its steps and the link. A semicolon separates a command from the next step, because a copied semicolon does no harm.
  */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, selection: WorkspaceSelection): string {
   let wasOpen = false;
-  const texts = steps.map((step, place) => {
+  const texts = steps.map((step, index) => {
     const text = stepText(step, selection);
-    const isOpen = (place < steps.length - 1 || url !== undefined) && worded(step, selection).command !== undefined;
+    const isOpen = (index < steps.length - 1 || url !== undefined) && wordedStep(step, selection).command !== undefined;
     const continued = wasOpen ? text.charAt(0).toLowerCase() + text.slice(1) : text;
     wasOpen = isOpen;
     return continued + (isOpen ? ';' : '');
@@ -190,7 +190,7 @@ export function wordedWarnings(
   });
 }
 
-/** The maximum number of fields to name. If there are more, only API keys are named, because nobody can restore them. */
+/** The maximum number of fields to name. If there are more, only API keys are named, because they cannot be restored. */
 const MAX_ERASED = 1;
 
 function erasingText(fields: readonly string[], lists: string): Omit<WordedWarning, 'address'> {
@@ -198,9 +198,9 @@ function erasingText(fields: readonly string[], lists: string): Omit<WordedWarni
   const named = fields.length <= MAX_ERASED ? fields : fields.filter((path) => path.endsWith('.api_key'));
   const more = fields.length - named.length;
   const counted = `${more} ${named.length > 0 ? 'other ' : ''}field${more === 1 ? '' : 's'}`;
-  const who = [...named, ...(more > 0 ? [counted] : [])];
-  const how = more > 0 && lists !== '' ? ` (${lists} lists them)` : '';
-  const message = `resends all of ${joined(roots)}: ${joined(who)} may be erased if set only in the dashboard${how}`;
+  const paths = [...named, ...(more > 0 ? [counted] : [])];
+  const hint = more > 0 && lists !== '' ? ` (${lists} lists them)` : '';
+  const message = `resends all of ${joined(roots)}: ${joined(paths)} may be erased if set only in the dashboard${hint}`;
   return { message, ...(more > 0 && { fields }) };
 }
 

@@ -6,45 +6,45 @@ import { truncate } from './text-width.ts';
 
 export interface ProgressOptions {
   write(text: string): void;
-  /** True on a terminal, where a single line is rewritten. */
+  /** True on a terminal, where one line is rewritten. */
   readonly interactive: boolean;
   readonly quiet?: boolean;
   /** The number of resources that an apply will write, if known. */
   readonly writes?: number | undefined;
   readonly style: Style;
-  /** Returns the milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
 }
 
 export interface Progress {
   read(progress: ReadProgress): void;
   apply(event: ApplyEvent): void;
-  /** Removes the line before other output. Progress may continue afterwards. */
+  /** Clears the progress line before other output. Progress may continue afterwards. */
   clear(): void;
 }
 
-/** The minimum milliseconds between updates on a terminal, and between log lines. */
-const redrawEvery = 80;
-const logEvery = 5000;
+/** The minimum time between updates on a terminal, and between log lines. */
+const REDRAW_INTERVAL_MS = 80;
+const LOG_INTERVAL_MS = 5000;
 
 export const CLEAR_LINE = '\r\u001b[2K';
 
 interface Surface {
-  /** Shows a line if enough time has passed, or at once if `always` is true. Calls `line` only if the line is shown. */
+  /** Writes a line if enough time has passed, or at once on a terminal if `always` is true. Calls `line` only if it writes the line. */
   show(line: () => string, always?: boolean): void;
   /** Writes a permanent line. */
   keep(line: string): void;
   clear(): void;
 }
 
-/** Shows progress. It is updated only by events and has no timer, so it writes nothing between events. */
+/** Reports progress. Only events cause output; there is no timer, so nothing is written between events. */
 export function createProgress(options: ProgressOptions): Progress {
   const { style, now, writes, quiet } = options;
   if (quiet) return { read() {}, apply() {}, clear() {} };
   const surface = createSurface(options);
   const reading = createRateMeter(now);
   const writing = createRateMeter(now);
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   let finished = 0;
 
   const readLine = ({ done, total, inFlight, growing }: ReadProgress): string => {
@@ -54,9 +54,9 @@ export function createProgress(options: ProgressOptions): Progress {
   };
   const applyLine = (): string => {
     const count = writes === undefined ? `${finished} finished` : `${finished} of ${writes}`;
-    const left = writes === undefined ? undefined : writes - finished;
-    const names = underWay.size === 0 ? '' : `, in flight: ${[...underWay].map(escapeControls).join(', ')}`;
-    return `Applying: ${count}${writing.words(left)}${names}`;
+    const remaining = writes === undefined ? undefined : writes - finished;
+    const names = inProgress.size === 0 ? '' : `, in flight: ${[...inProgress].map(escapeControls).join(', ')}`;
+    return `Applying: ${count}${writing.words(remaining)}${names}`;
   };
 
   return {
@@ -66,10 +66,10 @@ export function createProgress(options: ProgressOptions): Progress {
       surface.show(() => readLine(progress), progress.done === progress.total && !progress.growing);
     },
     apply(event) {
-      if (event.type === 'started') underWay.add(event.address);
+      if (event.type === 'started') inProgress.add(event.address);
       else {
         const { address, result } = event;
-        underWay.delete(address);
+        inProgress.delete(address);
         finished++;
         const shown = escapeControls(address);
         if (result.status === 'failed')
@@ -81,9 +81,9 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** On a terminal, the line is rewritten. A log gets failures at once and other progress from time to time. */
+/** On a terminal, rewrites one line. In a log, writes failures at once and other progress at intervals. */
 function createSurface({ write, style, now, interactive }: ProgressOptions): Surface {
-  const every = interactive ? redrawEvery : logEvery;
+  const every = interactive ? REDRAW_INTERVAL_MS : LOG_INTERVAL_MS;
   let drawn = false;
   let last = interactive ? Number.NEGATIVE_INFINITY : undefined;
   const clear = (): void => {
@@ -109,13 +109,13 @@ function createSurface({ write, style, now, interactive }: ProgressOptions): Sur
   };
 }
 
-/** The window of the rate, the time between its samples, and the minimum times before a rate and a remaining time are shown. */
-const windowOf = 10_000;
-const between = 500;
-const enoughForRate = 1000;
-const enoughForTime = 3000;
-/** The minimum number of finished items before a remaining time is shown. */
-const enoughDone = 10;
+/** The window of the rate, the time between samples, and the minimum time before a rate and a remaining time are printed. */
+const RATE_WINDOW_MS = 10_000;
+const SAMPLE_INTERVAL_MS = 500;
+const MIN_RATE_TIME_MS = 1000;
+const MIN_ETA_TIME_MS = 3000;
+/** The minimum number of finished items before a remaining time is printed. */
+const MIN_DONE = 10;
 
 /** Measures the rate of the last seconds only, so that a slow start does not affect the estimate. */
 export function createRateMeter(now: () => number) {
@@ -126,17 +126,17 @@ export function createRateMeter(now: () => number) {
       const at = now();
       latest = done;
       const last = samples.at(-1);
-      if (last === undefined || at - last.at >= between) samples.push({ at, done });
-      while (samples.length > 1 && at - (samples[0]?.at ?? at) > windowOf) samples.shift();
+      if (last === undefined || at - last.at >= SAMPLE_INTERVAL_MS) samples.push({ at, done });
+      while (samples.length > 1 && at - (samples[0]?.at ?? at) > RATE_WINDOW_MS) samples.shift();
     },
-    /** Returns a text such as `, 34 a second, about 2 min left`, as far as it is known. */
-    words(left: number | undefined) {
+    /** Returns a string such as `, 34 a second, about 2 min left`. Unknown parts are omitted. */
+    words(remaining: number | undefined) {
       const [first] = samples;
       const measured = first === undefined ? 0 : now() - first.at;
-      if (first === undefined || measured < enoughForRate || latest === first.done) return '';
+      if (first === undefined || measured < MIN_RATE_TIME_MS || latest === first.done) return '';
       const rate = (latest - first.done) / measured;
-      const isKnown = left !== undefined && left > 0 && measured >= enoughForTime && latest >= enoughDone;
-      return `, ${rateText(rate * 1000)}${isKnown ? `, about ${timeText(left / rate)} left` : ''}`;
+      const isKnown = remaining !== undefined && remaining > 0 && measured >= MIN_ETA_TIME_MS && latest >= MIN_DONE;
+      return `, ${rateText(rate * 1000)}${isKnown ? `, about ${timeText(remaining / rate)} left` : ''}`;
     },
   };
 }

@@ -18,7 +18,7 @@ const MIN_LISTED = 12;
 
 const CERTAIN = 'Certain: all shown fields match, and no other record or manifest matches';
 
-/** Returns the matches of manifests and records, with evidence. */
+/** Returns the matches between manifests and records, with evidence. */
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
@@ -38,7 +38,7 @@ function listOf(matches: readonly Match[], style: Style): string[] {
   ]);
 }
 
-/** Returns the certain matches as tables, one for each evidence text. */
+/** Returns the certain matches as tables, one for each kind of evidence. */
 function tablesOf(matches: readonly Match[], style: Style): string[] {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   return [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
@@ -55,7 +55,7 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
   const shown = agrees.length + differs.length;
   const fields =
     shown === 0
-      ? 'the platform shows no field of the manifest'
+      ? 'the platform returns no field of the manifest'
       : differs.length === 0
         ? `all shown fields match: ${listed(agrees, MAX_NAMED)}`
         : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs, MAX_NAMED)}`;
@@ -69,7 +69,7 @@ interface Linking extends Pick<PlanDocument, 'dashboard'> {
 export interface Recovered extends Linking {
   /** The ids of imported records by address. */
   readonly taken: ReadonlyMap<string, string>;
-  /** The addresses for which the user declined all candidates. */
+  /** The addresses of resources whose candidates the user declined. */
   readonly declined: ReadonlySet<string>;
   readonly matches: readonly Match[];
   /** The addresses of resources with an unknown create. */
@@ -82,27 +82,27 @@ export function recoveredText(
   { taken, declined, matches, unanswered, missed, selection, dashboard }: Recovered,
   style: Style,
 ): string {
-  const untaken = matches.filter(({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address));
+  const open = matches.filter(({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address));
   const used = new Set([...taken].map(([address, id]) => idKey(kindOf(address), id)));
-  const findable = untaken.filter((match) => keyFieldOf(match) !== undefined);
-  const others = untaken.filter((match) => keyFieldOf(match) === undefined);
-  const offered = others.flatMap(({ resource: { address, kind }, candidates }) => {
+  const foundByField = open.filter((match) => keyFieldOf(match) !== undefined);
+  const others = open.filter((match) => keyFieldOf(match) === undefined);
+  const offeredRows = others.flatMap(({ resource: { address, kind }, candidates }) => {
     const ids = candidates.map(({ id }) => id).filter((id) => !used.has(idKey(kind, id)));
     return declined.has(address) || ids.length === 0 ? [] : [[address, ids.join(', ')]];
   });
-  const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));
+  const unmatched = others.filter(({ resource }) => !offeredRows.some(([address]) => address === resource.address));
   const notes = [
     ...unansweredNotes(unanswered, { selection, dashboard }),
-    ...lostNotes(addressesOf(lost), { selection, dashboard }),
-    ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
-      const it = some.length === 1 ? 'it' : 'them';
-      return `${namesIn(addressesOf(some))}: the next plan looks for ${it} by ${field}.`;
+    ...unmatchedNotes(addressesOf(unmatched), { selection, dashboard }),
+    ...[...Map.groupBy(foundByField, keyFieldOf)].map(([field, some]) => {
+      const pronoun = some.length === 1 ? 'it' : 'them';
+      return `${namesIn(addressesOf(some))}: the next plan looks for ${pronoun} by ${field}.`;
     }),
   ];
-  const hints = lost.length === 0 ? [] : missedLines(missed);
+  const hints = unmatched.length === 0 ? [] : missedLines(missed);
   return paragraphs([
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
-    offeredText(offered, selection, style),
+    offeredText(offeredRows, selection, style),
     bullets('Unresolved', notes, style),
     bullets('Not found or not readable', hints.slice(0, MAX_HINTS), style),
   ]);
@@ -117,9 +117,9 @@ function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceS
   if (rows.length === 0) return '';
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);
   return [
-    style.bold(`Unanswered (${rows.length}):`),
+    style.bold(`Undecided (${rows.length}):`),
     renderTable([...whole('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
-    style.prose(`Run recover again, or ${command}. Until then, apply would create duplicates of them.`),
+    style.prose(`Run recover again, or ${command}. Until then, apply would create duplicates.`),
   ].join('\n');
 }
 
@@ -146,20 +146,20 @@ function listUrl(address: string, dashboard: PlanDocument['dashboard']): string 
 }
 
 /** Returns a note for each kind of resource without a match. */
-function lostNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
+function unmatchedNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
   return [...Map.groupBy(addresses, kindOf).values()].map((some) => {
     const [first = '', ...others] = some;
     const url = listUrl(first, dashboard);
-    const [address, it, creates] =
+    const [address, pronoun, creates] =
       others.length === 0
         ? [first, 'it', 'creates it, as a duplicate if it exists']
         : ['ADDRESS', 'one', 'creates them, as duplicates if they exist'];
     const command = commandOf({ action: 'import', address, id: null, reason: 'found' }, selection);
-    return `${namesIn(some)}: if you find ${it} in the dashboard${url === undefined ? '' : ` (${url})`}: ${command}. Otherwise apply ${creates}.`;
+    return `${namesIn(some)}: if you find ${pronoun} in the dashboard${url === undefined ? '' : ` (${url})`}: ${command}. Otherwise apply ${creates}.`;
   });
 }
 
-/** Returns a list of addresses. A long one is shortened; the JSON output has all addresses. */
+/** Returns a list of addresses. A long list is shortened; the JSON output contains all addresses. */
 function namesIn(addresses: readonly string[]): string {
   const names = addressList(addresses, false, { lists: '--output json' });
   return addresses.length < MIN_LISTED ? names : `${addresses.length} not found: ${names}`;

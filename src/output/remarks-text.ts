@@ -22,7 +22,7 @@ interface RemarkOptions {
   /** True to list every address of shared remarks. */
   readonly full: boolean;
   readonly selection: WorkspaceSelection;
-  /** True after an apply, which cannot be repeated with options that list more. */
+  /** True after an apply, which cannot be repeated with an option such as --full. */
   readonly applied?: boolean;
   /** True to omit notes. */
   readonly quiet?: boolean | undefined;
@@ -43,7 +43,7 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
   ]).trimEnd();
 }
 
-/** Returns warnings under a heading. After an apply, it omits those about erased fields, because the plan above contains them. */
+/** Returns warnings under a heading. After an apply, omits warnings about erased fields, because the plan above contains them. */
 export function renderWarnings(warnings: readonly PlanWarning[], style: Style, options: RemarkOptions): string {
   const { full, selection, applied = false } = options;
   const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
@@ -68,7 +68,7 @@ export function renderShared(shared: SharedStep<StepOwner>, style: Style, option
   return `${line}\n${renderIndented(columns, rows, { style, indent: 6 })}`;
 }
 
-/** Returns notes on unchanged resources. Equal notes on publication are counted, with the command that lists the resources. */
+/** Returns notes on unchanged resources. Equal notes on publication are counted, followed by the command that lists the resources. */
 export function noteTexts(
   { resources }: PlanDocument,
   { full, selection, ...formats }: GroupedOptions & { readonly full: boolean; readonly selection: WorkspaceSelection },
@@ -95,7 +95,7 @@ export function noteTexts(
 
 interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
 
-/** Returns one text for each message, with its addresses first. */
+/** Returns one string for each message, with its addresses first. */
 export function groupedRemarks(
   remarks: readonly Pick<PlanWarning, 'address' | 'message'>[],
   full: boolean,
@@ -103,19 +103,19 @@ export function groupedRemarks(
 ): string[] {
   return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
-    const who = addressList(addresses, full, {
+    const names = addressList(addresses, full, {
       most: MAX_NAMED,
       lists: message.includes(lists) ? '' : lists,
     });
-    return who === '' ? text(message) : `${who}: ${text(message)}`;
+    return names === '' ? text(message) : `${names}: ${text(message)}`;
   });
 }
 
-/** The violations of one rule for one reason. */
+/** The violations of one rule with the same message. */
 export interface ViolationGroup {
-  /** Denied violations stop an apply. */
+  /** An apply refuses a plan with denied violations. */
   readonly status: 'denied' | 'waived' | 'warning';
-  /** E.g. `calls-end: Calls must end after half an hour.` It contains the file if several files have a rule of this name. */
+  /** The rule and its message. Contains the file if several files have a rule with this name. */
   readonly text: string;
   readonly violations: readonly Violation[];
 }
@@ -128,13 +128,13 @@ export function violationGroups({ violations = [] }: Pick<PlanDocument, 'violati
     JSON.stringify([rule, policy_file, message, severity, waived]),
   );
   return [...groups.values()]
-    .flatMap((ofOne): ViolationGroup[] => {
-      const [first] = ofOne;
+    .flatMap((same): ViolationGroup[] => {
+      const [first] = same;
       if (first === undefined) return [];
       const { rule, policy_file: file, message, waived } = first;
       const isOne = violations.every((each) => each.rule !== rule || each.policy_file === file);
       const text = `${rule}${isOne ? '' : ` (${file})`}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
-      return [{ status: statusOf(first), text, violations: ofOne }];
+      return [{ status: statusOf(first), text, violations: same }];
     })
     .sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
 }
@@ -149,18 +149,18 @@ export function violationPlace({ source }: Violation): string {
   return source === null ? '' : positionText(source);
 }
 
-/** Returns a text such as `Agent/a (manifests/agents.yaml:12:7)`. */
+/** Returns a string such as `Agent/a (manifests/agents.yaml:12:7)`. */
 export function violationSubject(violation: Violation): string {
-  const place = violationPlace(violation);
-  return place === '' ? violation.address : `${violation.address} (${place})`;
+  const position = violationPlace(violation);
+  return position === '' ? violation.address : `${violation.address} (${position})`;
 }
 
-/** The number of resources to list before the others are only counted. */
-const NAMED_VIOLATIONS = 5;
+/** The maximum number of resources to list. The others are only counted. */
+const MAX_VIOLATIONS = 5;
 
 /** Returns the violations to list, and the number of others. */
 export function namedViolations({ violations }: ViolationGroup, full: boolean) {
-  const named = full || violations.length <= NAMED_VIOLATIONS + 1 ? violations : violations.slice(0, NAMED_VIOLATIONS);
+  const named = full || violations.length <= MAX_VIOLATIONS + 1 ? violations : violations.slice(0, MAX_VIOLATIONS);
   return { named, more: violations.length - named.length };
 }
 

@@ -20,11 +20,11 @@ import { plural } from './plural.ts';
 /** The content of a plan, drift or apply, from which all formats are rendered. */
 export interface Report {
   readonly what: 'plan' | 'drift' | 'apply';
-  /** After an apply, it contains the warnings from the responses and no guards. */
+  /** After an apply, the document contains the warnings from the responses, and no guards. */
   readonly document: PlanDocument;
   /** The closing sentences. */
   readonly summary: readonly string[];
-  /** In display order, unchanged resources last. */
+  /** The groups in display order, with unchanged resources last. */
   readonly groups: readonly ReportGroup[];
   readonly pending: readonly PlannedResource[];
   readonly applied?: ApplyReport;
@@ -36,7 +36,7 @@ export interface ReportOptions {
   readonly full?: boolean | undefined;
   /** True to omit notes on unchanged resources. */
   readonly quiet?: boolean | undefined;
-  /** How commands select the workspace of the report. */
+  /** The selection of the workspace in printed commands. */
   readonly selection?: WorkspaceSelection;
 }
 
@@ -53,7 +53,7 @@ export interface ReportGroup extends ResourceMark {
   readonly heading: string;
   readonly explanation?: string | undefined;
   readonly resources: readonly PlannedResource[];
-  /** True if the reason of a resource is not shown, because the heading or the lines already contain it. */
+  /** True if the reason of a resource is omitted, because the heading or the lines already contain it. */
   isPlain(resource: PlannedResource): boolean;
 }
 
@@ -66,12 +66,12 @@ export interface SeveralReports {
   readonly remarks?: readonly { readonly workspace: string; readonly text: string }[];
 }
 
-/** Returns the selection by name, for output about several workspaces. */
+/** Returns a selection by workspace name, for output about several workspaces. */
 export function selectionOf({ document }: Report): WorkspaceSelection {
   return { workspace: document.workspace };
 }
 
-/** Returns the groups without that of unchanged resources. */
+/** Returns all groups except the group of unchanged resources. */
 export function changedGroups({ groups }: Report): readonly ReportGroup[] {
   return groups.filter(({ key }) => key !== 'noop');
 }
@@ -83,12 +83,12 @@ export function planReport(plan: PlanDocument): Report {
     document: plan,
     summary: planSummary(plan),
     pending: shownActions.flatMap(of),
-    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action).map(withoutEcho))),
+    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action).map(withoutDuplicateNotice))),
   };
 }
 
-/** Removes the notices of a resource that was never published, because a step already says so. */
-function withoutEcho(resource: PlannedResource): PlannedResource {
+/** Removes the notices of a resource that was never published, because its step already contains this information. */
+function withoutDuplicateNotice(resource: PlannedResource): PlannedResource {
   const { notices: _, ...rest } = resource;
   const isFirst = resource.steps?.some((step) => step.action === 'publish' && step.meanwhile === undefined);
   return isFirst ? rest : resource;
@@ -99,12 +99,12 @@ function groupOf(action: Action, resources: readonly PlannedResource[]): ReportG
   return { key: action, heading, explanation, symbol, colorOf: action, resources, isPlain };
 }
 
-/** For an update, each line contains the cause; for a release, the heading does. */
+/** Each line of an update contains its cause, and the heading of released resources contains their reason. */
 function isPlain({ action, adopted }: PlannedResource): boolean {
   return action === 'forget' || (action === 'update' && !adopted);
 }
 
-/** Returns the report of a result of `driftOf`. Each field changes from the manifest's value to the platform's. */
+/** Returns the report for a result of `driftOf`. Its changes are from the manifest's value to the platform's value. */
 export function driftReport(drift: PlanDocument): Report {
   const changed = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
   const drifted = changed.filter(({ missing }) => missing === undefined);
@@ -140,13 +140,13 @@ function driftSummary({ resources, summary }: PlanDocument, drifted: number, mis
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
     missing ? `${drifted ? missing : plural(missing, 'resource')} missing` : '',
   ].filter((text) => text !== '');
-  const kept = notAppliedIn(resources);
-  const same = summary.noop - kept;
-  const notApplied = kept === 0 ? [] : [`${kept} not applied by the platform.`];
+  const unapplied = notAppliedIn(resources);
+  const inSync = summary.noop - unapplied;
+  const notApplied = unapplied === 0 ? [] : [`${unapplied} not applied by the platform.`];
   if (found.length > 0)
-    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} in sync.`])];
+    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(inSync === 0 ? [] : [`${inSync} in sync.`])];
   if (summary.noop === 0) return ['No drift.', 'No resources are declared.'];
-  return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} in sync.`])];
+  return ['No drift.', ...notApplied, ...(inSync === 0 ? [] : [`${plural(inSync, 'resource')} in sync.`])];
 }
 
 /** Returns the report of an apply, with the failures first. */
@@ -155,7 +155,7 @@ export function applyReport(report: ApplyReport): Report {
   const of = byAction(plan.resources);
   const written = appliedActions.flatMap(of);
   const resultGroup = (key: ResourceResult['status'], heading: string, mark: ResourceMark): ReportGroup => {
-    const resources = written.filter(({ address }) => results.get(address)?.status === key).map(withoutEcho);
+    const resources = written.filter(({ address }) => results.get(address)?.status === key).map(withoutDuplicateNotice);
     return { key, heading, ...mark, resources, isPlain };
   };
   return {
@@ -175,7 +175,7 @@ export function applyReport(report: ApplyReport): Report {
 
 export interface Outcome {
   readonly word: string;
-  /** Sentences such as the error and its hint. */
+  /** Sentences, such as the error and its hint. */
   readonly details: readonly string[];
 }
 

@@ -7,17 +7,17 @@ import { reportMarkdown } from './formats/markdown-format.ts';
 import { MAX_COMMENT_LENGTH, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { driftReport } from './report.ts';
 
-/** The number of characters reserved for text that people add. */
-const MARGIN = 4096;
+/** The size in bytes that is reserved for text that people add. */
+const RESERVED_BYTES = 4096;
 /** The maximum share of the text for skipped changes. */
-const SHARE = 0.3;
+const SKIPPED_SHARE = 0.3;
 
 /** Writes the description of a drift request as Markdown that works on every host. */
 export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
   const { drift, selection } = subject;
-  const page = new MarkdownPage(MAX_COMMENT_LENGTH - MARGIN);
+  const page = new MarkdownPage(MAX_COMMENT_LENGTH - RESERVED_BYTES);
   const workspace = markdownCode(drift.workspace);
   const restore = markdownCode(commandFor('voxform apply', selection));
   page.add(
@@ -26,13 +26,13 @@ function text(subject: RequestSubject): string {
   addSkipped(page, subject);
   const command = commandFor('voxform drift', selection);
   const head = page.text(command);
-  const limit = MAX_COMMENT_LENGTH - MARGIN - Buffer.byteLength(head);
+  const limit = MAX_COMMENT_LENGTH - RESERVED_BYTES - Buffer.byteLength(head);
   const report = reportMarkdown(driftReport(drift), { limit, command, selection });
   return withoutCommands(`${head}\n${report}`);
 }
 
 function ended(subject: RequestSubject): string {
-  const page = new MarkdownPage(MAX_COMMENT_LENGTH - MARGIN);
+  const page = new MarkdownPage(MAX_COMMENT_LENGTH - RESERVED_BYTES);
   const workspace = markdownCode(subject.drift.workspace);
   page.add(
     subject.refused.length === 0
@@ -45,41 +45,41 @@ function ended(subject: RequestSubject): string {
 
 function addSkipped(page: MarkdownPage, { refused }: RequestSubject): void {
   const lines = refused.map(({ address, path, why }) => {
-    const which = path === null ? address : `${address} ${path}`;
-    return `- ${markdownCode(which)}: ${markdownText(why)}`;
+    const name = path === null ? address : `${address} ${path}`;
+    return `- ${markdownCode(name)}: ${markdownText(why)}`;
   });
-  page.addList('#### Skipped changes', lines, { share: SHARE, rest: (count) => `- ${count} more` });
+  page.addList('#### Skipped changes', lines, { share: SKIPPED_SHARE, rest: (count) => `- ${count} more` });
 }
 
-/** Escapes a slash at the start of a line, which GitLab may run as a command such as /merge. */
+/** Escapes a slash at the start of a line, because GitLab may run the line as a command such as /merge. */
 function withoutCommands(markdown: string): string {
   return markdown.replace(/^(\s*)\//gm, '$1&#47;');
 }
 
 /** Returns the status of a drift request as a clause, or undefined if there is no request. */
-export function requestWords(kept: RequestResult): string | undefined {
-  const clause = words(kept);
+export function requestWords(result: RequestResult): string | undefined {
+  const clause = clauseOf(result);
   return clause && escapeControls(clause);
 }
 
-function words(kept: RequestResult): string | undefined {
-  switch (kept.is) {
+function clauseOf(result: RequestResult): string | undefined {
+  switch (result.is) {
     case 'none':
       return undefined;
     case 'open':
-      return `pull request ${kept.did === 'nothing' ? 'open' : kept.did}: ${kept.url}`;
+      return `pull request ${result.did === 'nothing' ? 'open' : result.did}: ${result.url}`;
     case 'closed':
-      return `pull request closed, because ${kept.hasRest ? 'only skipped changes remain' : 'the drift has ended'}: ${kept.url}`;
+      return `pull request closed, because ${result.hasRest ? 'only skipped changes remain' : 'the drift has ended'}: ${result.url}`;
     case 'rejected':
-      return `somebody closed the pull request for this drift, so it stays closed: ${kept.url}`;
+      return `somebody closed the pull request for this drift, so it stays closed: ${result.url}`;
     case 'foreign': {
-      const where = kept.url === undefined ? '' : `: ${kept.url}`;
-      return `the branch ${kept.branch} has commits of other people, so voxform does not change it${where}`;
+      const where = result.url === undefined ? '' : `: ${result.url}`;
+      return `the branch ${result.branch} has commits of other people, so voxform does not change it${where}`;
     }
     case 'behind':
-      return `no pull request: these files differ between the branch ${kept.base} and the checkout: ${kept.files.join(', ')}`;
+      return `no pull request: these files differ between the branch ${result.base} and the checkout: ${result.files.join(', ')}`;
     default:
-      return kept satisfies never;
+      return result satisfies never;
   }
 }
 
@@ -91,17 +91,17 @@ interface RequestJson extends JsonObject {
   readonly message: string | null;
 }
 
-export function requestJson(kept: RequestResult): RequestJson {
-  const done = kept.is === 'open' ? kept.did : kept.is;
+export function requestJson(result: RequestResult): RequestJson {
+  const done = result.is === 'open' ? result.did : result.is;
   return {
-    status: kept.is,
+    status: result.is,
     change: done === 'opened' || done === 'updated' || done === 'closed' ? done : null,
-    url: 'url' in kept ? (kept.url ?? null) : null,
-    message: requestWords(kept) ?? null,
+    url: 'url' in result ? (result.url ?? null) : null,
+    message: requestWords(result) ?? null,
   };
 }
 
-/** True if the drift needs attention that the request cannot resolve. */
+/** True if a person must act, because the request cannot resolve the drift. */
 export function needsPerson({ is }: RequestResult): boolean {
   return is === 'rejected' || is === 'foreign' || is === 'behind';
 }

@@ -11,7 +11,7 @@ import { bracketed, type DiffLine } from './text-diff.ts';
 /** The symbol and the action of a resource in a table and above its fields. */
 export interface RowWords {
   readonly symbol: string;
-  /** E.g. `update`. */
+  /** The action in words, such as `update`. */
   readonly action: string;
 }
 
@@ -31,14 +31,14 @@ export function tableRow(resources: readonly PlannedResource[], words: RowWords)
     adopted && action !== 'adopt' ? ', imported' : '',
     previous === undefined ? '' : `, was ${markdownCode(previous)}`,
   ].join('');
-  const place = source === null ? '' : markdownCode(`${source.file}:${source.line}`);
-  return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${place} |`;
+  const position = source === null ? '' : markdownCode(`${source.file}:${source.line}`);
+  return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${position} |`;
 }
 
 /** The maximum number of diff lines in the shorter form. */
-const fewLines = 30;
+const MAX_SHORT_LINES = 30;
 
-/** Returns the folded details of one or several resources in forms of decreasing length. */
+/** Returns the folded details of one or several resources, in versions of decreasing length. */
 export function details(statement: Statement, words: RowWords): readonly string[] {
   const addresses = statement.resources.map(({ address }) => address);
   const forms = withNames(statement, words, addresses.join(', '));
@@ -72,22 +72,22 @@ function withNames(statement: Statement, words: RowWords, names: string): readon
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
   ].filter((text) => text !== '');
   const withLines = (shown: readonly string[]) =>
-    folded(statement, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
-  const more = lines.length - fewLines;
-  const shorter = [...lines.slice(0, fewLines), `# ${more} more lines omitted`];
+    foldedBlock(statement, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
+  const more = lines.length - MAX_SHORT_LINES;
+  const shorter = [...lines.slice(0, MAX_SHORT_LINES), `# ${more} more lines omitted`];
   return [
     withLines(lines),
     ...(more > 0 ? [withLines(shorter)] : []),
-    folded(statement, words, '_Too long to be shown here._'),
+    foldedBlock(statement, words, '_Too long to show here._'),
   ];
 }
 
-/** Returns a folded block. The empty lines make GitHub read the content as Markdown. */
-function folded({ resources, fields }: Statement, { action }: RowWords, content: string): string {
+/** Returns a folded block. The empty lines make GitHub render the content as Markdown. */
+function foldedBlock({ resources, fields }: Statement, { action }: RowWords, content: string): string {
   const count = fields.length === 0 ? '' : `, ${plural(fields.length, 'field')}`;
   const [{ address } = { address: '' }] = resources;
-  const who = resources.length === 1 ? markdownCode(address) : `${resources.length} resources`;
-  const summary = `${who}: ${action}${count}`;
+  const subject = resources.length === 1 ? markdownCode(address) : `${resources.length} resources`;
+  const summary = `${subject}: ${action}${count}`;
   return `<details>\n<summary>${summary}</summary>\n\n${content}\n\n</details>`;
 }
 

@@ -32,18 +32,19 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
     format: style.dim,
   });
   const isWhole = full || views.verbose;
-  const says = (resource: PlannedResource) => views.verbose || (resource.reason !== explanation && !isPlain(resource));
+  const showsReason = (resource: PlannedResource) =>
+    views.verbose || (resource.reason !== explanation && !isPlain(resource));
   const inTables = new Set(tables.flatMap((table) => table.resources));
   const single = resources.filter((resource) => !inTables.has(resource));
   const listed = isWhole ? [] : single.filter(isListed);
   const isList = listed.length >= MIN_LISTED;
   const others = isList ? single.filter((resource) => !isListed(resource)) : single;
   const blocks = compact(others, { views, full: isWhole }).map((statement) =>
-    renderStatement(statement, group, { style, views, says }),
+    renderStatement(statement, group, { style, views, showsReason }),
   );
-  // Empty lines separate entries if any has several lines.
+  // Entries are separated by empty lines if any entry has several lines.
   const spaced = isList || tables.length > 0 || blocks.some((block) => block.includes('\n'));
-  if (isList) blocks.push(renderList(listed, group, { style, views, says }));
+  if (isList) blocks.push(renderList(listed, group, { style, views, showsReason }));
   blocks.push(...tables.map(({ text }) => text));
   return [title, ...(spaced ? [''] : []), blocks.join(spaced ? '\n\n' : '\n')].join('\n');
 }
@@ -51,7 +52,7 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
 /** The minimum number of resources for a table. */
 const MIN_LISTED = 12;
 
-/** True for a resource that may be listed in a table: it is created or imported. */
+/** True for a resource that a table can contain, because it is created or imported. */
 function isListed({ action, adopted }: PlannedResource): boolean {
   return action === 'create' || action === 'adopt' || adopted === true;
 }
@@ -66,10 +67,14 @@ function sharedReason(resources: readonly PlannedResource[]): string | undefined
 interface StatementOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
-  says(resource: PlannedResource): boolean;
+  showsReason(resource: PlannedResource): boolean;
 }
 
-function renderStatement(statement: Statement, group: ReportGroup, { style, views, says }: StatementOptions): string {
+function renderStatement(
+  statement: Statement,
+  group: ReportGroup,
+  { style, views, showsReason }: StatementOptions,
+): string {
   const { resources, fields, reason, released, notices, steps, elsewhere } = statement;
   const remark = (text: string) => renderRemark(text, style);
   const [resource] = resources;
@@ -77,12 +82,12 @@ function renderStatement(statement: Statement, group: ReportGroup, { style, view
   if (resources.length > 1 && fields.length + steps.length + released.length === 0 && isUpdate(resources)) {
     return notices.map((notice) => renderRemark(`${notice}: ${names}`, style, style.warn)).join('\n');
   }
-  const isSaid = reason !== '' && resource !== undefined && says(resource);
+  const hasReason = reason !== '' && resource !== undefined && showsReason(resource);
   return [
     ...(resources.length === 1
       ? resources.map((each) => headLine(each, group, style))
       : headOf(statement, group, style)),
-    ...(isSaid ? [remark(reason)] : []),
+    ...(hasReason ? [remark(reason)] : []),
     ...renderFields(fields, style, detailIndent),
     ...(elsewhere === 0 ? [] : [remark(`plus ${plural(elsewhere, 'change')} above, shared with others`)]),
     ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
@@ -101,18 +106,18 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
   return resources.every(({ action }) => action === 'update');
 }
 
-/** Returns the resources that share the details below: all with ids, or for updates without steps, a list of addresses. */
+/** Returns the heading of a shared statement: a line for each resource, or only the addresses for updates without steps. */
 function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
   const marks = resources[0]?.adopted ? `${style.action[colorOf]('(imported)')} ` : '';
-  const what =
+  const description =
     fields.length === 0
       ? 'with the same details'
       : fields.length === 1
         ? 'with the same change'
         : 'with the same changes';
-  const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${what}`;
+  const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${description}`;
   if (steps.length > 0 || !isUpdate(resources)) {
     return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];
   }
@@ -126,7 +131,7 @@ const margin = 4;
 function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: ResourceMark,
-  { style, says, views }: StatementOptions,
+  { style, showsReason, views }: StatementOptions,
 ): string {
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
@@ -137,32 +142,32 @@ function renderList(
     rows.map(({ cells }) => shown(cells)),
     { ...style, width: style.width - margin },
   );
-  const inFrom = (lines: string) => lines.replaceAll('\n', `\n${' '.repeat(margin)}`);
+  const indentRest = (lines: string) => lines.replaceAll('\n', `\n${' '.repeat(margin)}`);
   const mark = style.action[colorOf](pad(symbol, margin - 1, 'right'));
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
-    ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
+    ...(showsReason(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
     ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, views.selection), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
-    [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),
+    [`${mark} ${indentRest(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),
   );
   const hint = isFilled[2] ? [renderRemark('--full shows every field', style)] : [];
-  return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
+  return [`${' '.repeat(margin)}${indentRest(layout.titles)}`, ...lines, ...hint].join('\n');
 }
 
 /** Returns the address, the id, and the differing fields, or for a new record, the number of fields. */
 function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
-  const was = previous === undefined ? '' : `was ${previous}; `;
+  const formerName = previous === undefined ? '' : `was ${previous}; `;
   const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
-  return [address, id ?? '', was + paths].map(escapeControls);
+  return [address, id ?? '', formerName + paths].map(escapeControls);
 }
 
-/** The width before an address, and before the details of its resource. */
+/** The width of the symbol before an address, and the indentation of the details of a resource. */
 const symbolWidth = 3;
 const detailIndent = 6;
 
-/** Formats a detail of a resource. The leading `# ` distinguishes it from fields. */
+/** Formats a detail of a resource. The leading `# ` distinguishes details from fields. */
 export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
   return style.prose(text, { indent: detailIndent, lead: format('# '), format });
 }
@@ -194,7 +199,7 @@ function renderStep(step: string, style: Style): string {
   return style.prose(step, { indent: detailIndent, lead: '[ ] ' });
 }
 
-/** The maximum share of the width for aligned paths. A longer path does not move the values of other fields. */
+/** The maximum share of the width for aligned paths. A longer path does not affect the alignment of other fields. */
 const alignedShare = 0.55;
 
 /**
@@ -224,9 +229,9 @@ function renderField({ path, body, notes }: FieldView, layout: FieldLayout): str
     const line = `${margin}${pad(`${path}:`, labelWidth)} ${inline}`;
     if (displayWidth(line) <= style.width) return withNotes(line, noteText, layout);
   }
-  const was =
+  const oldValue =
     body.form === 'text' && body.before !== undefined ? ` ${style.removed(body.before)} ${style.dim('->')}` : '';
-  const head = withNotes(`${margin}${path}:${was}`, noteText, layout);
+  const head = withNotes(`${margin}${path}:${oldValue}`, noteText, layout);
   return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
 }
 
@@ -297,12 +302,12 @@ function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, marg
     const start = done;
     done += piece.length;
     if (parts === undefined) return `${margin}  ${bar} ${format(`${lead}${piece}`.trimEnd())}`.trimEnd();
-    return `${margin}  ${bar} ${format(lead)}${formatted(parts, start, start + piece.trimEnd().length)}`;
+    return `${margin}  ${bar} ${format(lead)}${sliceFormatted(parts, start, start + piece.trimEnd().length)}`;
   });
 }
 
-/** Returns the part of a text between two indices, with its formats. */
-function formatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
+/** Returns the part of a formatted string between two indices. */
+function sliceFormatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
   let at = 0;
   return parts
     .map(({ text, format }) => {

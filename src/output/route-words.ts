@@ -3,29 +3,29 @@ import { kinds } from '../kinds/index.ts';
 import type { Routes } from '../kinds/kind.ts';
 import { addressList } from './address-list.ts';
 
-/** The number of records to list before the others are only counted. */
-const named = 4;
+/** The maximum number of records to list. The others are only counted. */
+const MAX_NAMED = 4;
 
 const routing = [...kinds.values()].flatMap(({ routes }) => routes ?? []);
 const verbs: Routes['verbs'] = Object.assign({}, ...routing.map((routes) => routes.verbs));
 const nouns = routing.map(({ noun }) => `${noun}s`).join(' or ');
 
 /**
- * Returns a clause for each kind of route to a record. Returns none if routes were not read. If there are no routes, says so if verbose.
+ * Returns a clause for each kind of route to a record, or nothing if the routes were not read. If verbose, a clause reports no routes.
  */
 export function routeRemarks(
   { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },
 ): string[] {
   if (routes === undefined) return [];
-  const most = verbose ? 10 * named : named;
+  const most = verbose ? 10 * MAX_NAMED : MAX_NAMED;
   const listed = (labels: readonly string[]) => addressList(labels, false, { most, lists: '' });
   const ways = new Set([
     ...Object.keys(verbs),
     ...routes.flatMap(({ ways, coming = [], leaving = [] }) => [...ways, ...coming, ...leaving]),
   ]);
   const remarks = [...ways].flatMap((way) => {
-    const [now, then] = verbs[way] ?? [`has as ${way}`, `have as ${way}`];
+    const [current, future] = verbs[way] ?? [`has as ${way}`, `have as ${way}`];
     const of = (waysOf: (route: PlannedRoute) => readonly string[] | undefined) =>
       routes.filter((route) => waysOf(route)?.includes(way)).map(({ label }) => label);
     const [linked, coming, leaving] = [
@@ -34,17 +34,17 @@ export function routeRemarks(
       of((route) => route.leaving),
     ];
     return [
-      linked.length === 0 ? '' : `${now} ${listed(linked)}`,
-      coming.length === 0 ? '' : `will ${then} ${listed(coming)} once you link ${them(coming)} in the dashboard`,
+      linked.length === 0 ? '' : `${current} ${listed(linked)}`,
+      coming.length === 0 ? '' : `will ${future} ${listed(coming)} once you link ${pronoun(coming)} in the dashboard`,
       leaving.length === 0
         ? ''
-        : `will no longer ${then} ${listed(leaving)} once you unlink ${them(leaving)} in the dashboard`,
+        : `will no longer ${future} ${listed(leaving)} once you unlink ${pronoun(leaving)} in the dashboard`,
     ].filter((remark) => remark !== '');
   });
   return remarks.length === 0 && verbose ? [`no ${nouns} linked`] : remarks;
 }
 
-function them(labels: readonly string[]): string {
+function pronoun(labels: readonly string[]): string {
   return labels.length === 1 ? 'it' : 'them';
 }
 

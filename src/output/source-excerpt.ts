@@ -10,23 +10,23 @@ interface ExcerptOptions {
 }
 
 /**
- * Returns the source line of a diagnostic with a caret under its column. Returns an empty string if it cannot be shown, or for the same
- * position as before.
+ * Returns the source line of a diagnostic with a caret under its column. Returns an empty string if there is no line to print, or if the
+ * position is the same as in the previous call.
  */
 export type Excerpt = (diagnostic: Diagnostic, style: Style) => string;
 
-/** Creates a function that returns excerpts. It reads each file once, if the diagnostics are sorted by file. */
+/** Creates a function that returns excerpts. If the diagnostics are sorted by file, each file is read once. */
 export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
   let open: { readonly file: string; readonly lines: readonly string[] } | undefined;
   let last = '';
   return ({ file, line, column, path }, style) => {
-    const place = `${file}:${line}:${column}`;
-    if (line === undefined || column === undefined || place === last) return '';
-    last = place;
+    const position = `${file}:${line}:${column}`;
+    if (line === undefined || column === undefined || position === last) return '';
+    last = position;
     if (open?.file !== file) open = { file, lines: sourceOf(file)?.split(/\r\n|\r|\n/) ?? [] };
     const text = open.lines[line - 1];
     if (text === undefined || text.trim() === '' || column > text.length + 1) return '';
-    if (redact(text) !== text || mayHoldKey(text, path)) return '';
+    if (redact(text) !== text || mayContainKey(text, path)) return '';
     return withCaret({ text, line, column }, style);
   };
 }
@@ -37,15 +37,15 @@ const keyField = new RegExp(`${keyName.source.slice(0, -1)}:(?!\\s*([{&*|>#]|$))
 const keyValue =
   /\b(sk|pk|rk|ghp|gho|ghs|glpat|xox[a-z]|AKIA|AIza|eyJ)[-_A-Za-z0-9.]{12,}|\bBearer\s+\S|:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** True for a line that may contain a key. Such a line is not shown, because other people may see the output. */
-function mayHoldKey(text: string, path = ''): boolean {
+/** True for a line that may contain a key. The line is not printed, because other people may read the output. */
+function mayContainKey(text: string, path = ''): boolean {
   return keyField.test(text) || keyValue.test(text) || (keyName.test(path) && !text.includes('$'));
 }
 
-/** The width that stays visible before the position in a long line. */
-const before = 24;
+/** The width that remains visible before the position in a long line. */
+const WIDTH_BEFORE = 24;
 
-/** The column starts at 1 and counts UTF-16 units. */
+/** Returns the line with a caret. The column starts at 1 and counts UTF-16 code units. */
 function withCaret(
   { text, line, column }: { readonly text: string; readonly line: number; readonly column: number },
   { width, dim, error }: Style,
@@ -55,20 +55,20 @@ function withCaret(
   const from = firstShown(text, column - 1, room);
   const head = (from > text.search(/\S/) ? '…' : '') + shown(text.slice(from, column - 1));
   const whole = head + shown(text.slice(column - 1));
-  const blank = ' '.repeat(gutter.length - 2);
+  const padding = ' '.repeat(gutter.length - 2);
   return [
     `  ${dim(gutter)}${truncate(whole, room)}`,
-    `  ${dim(`${blank}| `)}${' '.repeat(displayWidth(head))}${error('^')}`,
+    `  ${dim(`${padding}| `)}${' '.repeat(displayWidth(head))}${error('^')}`,
   ].join('\n');
 }
 
 /** Returns the index where the excerpt begins: after the indentation, or near the position if it is far to the right. */
-function firstShown(text: string, place: number, room: number): number {
+function firstShown(text: string, position: number, room: number): number {
   const indent = text.search(/\S/);
-  if (displayWidth(shown(text.slice(indent, place))) <= room - before) return Math.min(indent, place);
-  let from = place;
+  if (displayWidth(shown(text.slice(indent, position))) <= room - WIDTH_BEFORE) return Math.min(indent, position);
+  let from = position;
   let used = 0;
-  while (from > 0 && used < before) {
+  while (from > 0 && used < WIDTH_BEFORE) {
     from--;
     used += displayWidth(shown(text.charAt(from)));
   }

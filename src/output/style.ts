@@ -5,10 +5,10 @@ import { displayWidth, wrapWords } from './text-width.ts';
 
 export type Format = (text: string) => string;
 
-/** The maximum width of prose. Longer lines are tiring to read, even in a wide window. */
-const readable = 110;
+/** The maximum width of prose. Longer lines are hard to read, even in a wide window. */
+const PROSE_WIDTH = 110;
 
-/** The colors of the output by meaning, and its width. Renderers use the meaning, never a color. */
+/** The width and the formats of the output. Formats are named by meaning, and renderers must not choose colors. */
 export type Style = Readonly<ReturnType<typeof createStyle>>;
 
 interface ProseLayout {
@@ -21,7 +21,7 @@ interface ProseLayout {
 
 interface StyleOptions {
   readonly color: boolean;
-  /** Columns. */
+  /** In terminal columns. */
   readonly width: number;
 }
 
@@ -38,7 +38,7 @@ export function createStyle({ color, width }: StyleOptions) {
     error: red,
     added: green,
     removed: red,
-    /** Added or removed words of a line. */
+    /** The added or removed words of a line. */
     addedWords: (text: string) => bold(underline(green(text))),
     removedWords: (text: string) => bold(underline(red(text))),
     action: {
@@ -55,7 +55,7 @@ export function createStyle({ color, width }: StyleOptions) {
     /** Wraps text to the width, and escapes unsafe characters. */
     prose(text: string, { indent = 0, lead = '', format = String }: ProseLayout = {}): string {
       const hang = indent + displayWidth(lead);
-      const [first = '', ...rest] = wrapWords(escapeControls(text), Math.max(1, Math.min(width, readable) - hang));
+      const [first = '', ...rest] = wrapWords(escapeControls(text), Math.max(1, Math.min(width, PROSE_WIDTH) - hang));
       const margin = ' '.repeat(hang);
       return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join('\n');
     },
@@ -67,17 +67,17 @@ const names = ['bold', 'dim', 'green', 'yellow', 'red', 'magenta', 'cyan', 'blue
 /** Returns the formats. An empty string stays empty, without color codes. */
 function formats(color: boolean): Record<(typeof names)[number], Format> {
   const colors = picocolors.createColors(color);
-  const careful = (name: (typeof names)[number]): [string, Format] => [
+  const formatNamed = (name: (typeof names)[number]): [string, Format] => [
     name,
     (text) => (text === '' ? '' : colors[name](text)),
   ];
-  return Object.fromEntries(names.map(careful)) as Record<(typeof names)[number], Format>;
+  return Object.fromEntries(names.map(formatNamed)) as Record<(typeof names)[number], Format>;
 }
 
-/** Puts sentences on one line if they fit, otherwise each on a line of its own, so that counts are easy to find. */
+/** Puts sentences on one line if they fit, otherwise on separate lines, so that counts are easy to find. */
 export function sentences(texts: readonly string[], style: Style, layout: ProseLayout = {}): string {
   const together = texts.join(' ');
-  if (displayWidth(together) + (layout.indent ?? 0) <= Math.min(style.width, readable))
+  if (displayWidth(together) + (layout.indent ?? 0) <= Math.min(style.width, PROSE_WIDTH))
     return style.prose(together, layout);
   return texts.map((text) => style.prose(text, layout)).join('\n');
 }

@@ -7,9 +7,9 @@ export interface Column {
   readonly align?: 'left' | 'right';
   /** True if cells are never wrapped, because a part of an id or an address is useless. */
   readonly whole?: boolean;
-  /** True for a column of sentences, which is wrapped before other columns. */
+  /** True for a column of prose, which is wrapped before other columns. */
   readonly prose?: boolean;
-  /** Set for a column that may be omitted to make the others fit on one line. The highest number is omitted first. */
+  /** Present for a column that may be omitted so that the others fit on one line. The highest number is omitted first. */
   readonly spare?: number;
 }
 
@@ -18,21 +18,21 @@ export function whole(...titles: readonly string[]): Column[] {
   return titles.map((title) => ({ title, whole: true }));
 }
 
-/** The space between two cells, and the indentation of further lines of a row. */
+/** The space between cells, and the indentation of continuation lines of a row. */
 const gap = 2;
 const hang = 4;
 
 /** The minimum width of a wrapped column, and its preferred width in a row of several lines. */
-const narrowest = 12;
-const readable = 20;
-/** The preferred width of a wrapped column when spare columns are omitted to make room. */
-const comfortable = 28;
-/** The minimum width of sentences, which grows to their longest word of at most `longestKept` columns. */
-const leastProse = 32;
-const longestKept = 60;
+const MIN_WIDTH = 12;
+const PREFERRED_WIDTH = 20;
+/** The preferred width of a wrapped column while spare columns can be omitted. */
+const SPACIOUS_WIDTH = 28;
+/** The minimum width of a prose column. It grows to the longest word, but not for words wider than `MAX_WORD_WIDTH`. */
+const MIN_PROSE_WIDTH = 32;
+const MAX_WORD_WIDTH = 60;
 
 /**
- * Returns a table with titles and aligned columns. If a row is too wide, spare columns are omitted, then sentences and the widest other
+ * Returns a table with titles and aligned columns. If a row is too wide, spare columns are omitted, then prose and the widest other
  * columns are wrapped, and finally each row is split into several lines. No cell is truncated.
  */
 export function renderTable(
@@ -58,7 +58,7 @@ export function renderIndented(
 
 export interface TableLayout {
   readonly titles: string;
-  /** Returns a row of one or several lines. A row with wider cells widens the columns as far as there is room. */
+  /** Returns a row of one or several lines. Wider cells widen the columns as far as there is room. */
   line(cells: readonly string[]): string;
 }
 
@@ -72,11 +72,11 @@ export function tableLayout(
     Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
   const placed = columns.map((column, index) => {
-    const asProse = column.prose ? leastAsProse(rows.map((row) => row[index])) : 0;
-    return { ...column, index, asProse };
+    const proseWidth = column.prose ? minProseWidth(rows.map((row) => row[index])) : 0;
+    return { ...column, index, proseWidth };
   });
   const shown = withoutSpare(placed, widths, style.width);
-  const linesOf = () => inLines(sized(shown, widths), style.width);
+  const linesOf = () => inLines(withSizes(shown, widths), style.width);
   let lines = linesOf();
   const row = (texts: readonly string[]): string =>
     lines
@@ -99,50 +99,50 @@ export function tableLayout(
 interface PlacedColumn extends Column {
   /** The index in a row. */
   readonly index: number;
-  /** The minimum width of its sentences; 0 for other columns. */
-  readonly asProse: number;
+  /** The minimum width of a prose column; 0 for other columns. */
+  readonly proseWidth: number;
 }
 
 interface SizedColumn extends PlacedColumn {
   readonly width: number;
-  readonly least: number;
+  readonly minWidth: number;
 }
 
-function leastAsProse(texts: readonly (string | undefined)[]): number {
+function minProseWidth(texts: readonly (string | undefined)[]): number {
   const words = texts.flatMap((text = '') => text.split(' ').map(displayWidth));
-  return Math.max(leastProse, ...words.filter((width) => width <= longestKept));
+  return Math.max(MIN_PROSE_WIDTH, ...words.filter((width) => width <= MAX_WORD_WIDTH));
 }
 
-/** Omits spare columns until the others fit on one line. Keeps all columns if that is not sufficient. */
+/** Omits spare columns until the others fit on one line. Keeps all columns if omitting them is not sufficient. */
 function withoutSpare(all: readonly PlacedColumn[], widths: readonly number[], width: number): readonly PlacedColumn[] {
   const fits = (some: readonly PlacedColumn[]): boolean =>
-    sized(some, widths).reduce((sum, column) => sum + wanted(column, comfortable) + gap, -gap) <= width;
-  let kept = all;
+    withSizes(some, widths).reduce((sum, column) => sum + preferredWidth(column, SPACIOUS_WIDTH) + gap, -gap) <= width;
+  let remaining = all;
   for (const column of [...all].sort((a, b) => (b.spare ?? 0) - (a.spare ?? 0))) {
-    if (fits(kept) || column.spare === undefined) break;
-    kept = kept.filter(({ index }) => index !== column.index);
+    if (fits(remaining) || column.spare === undefined) break;
+    remaining = remaining.filter(({ index }) => index !== column.index);
   }
-  return fits(kept) ? kept : all;
+  return fits(remaining) ? remaining : all;
 }
 
 /** Returns the preferred width of a column. It may be less than the longest cell if the column can be wrapped. */
-function wanted({ whole = false, prose = false, width, asProse }: SizedColumn, enough: number): number {
-  return whole ? width : Math.min(width, prose ? asProse : enough);
+function preferredWidth({ whole = false, prose = false, width, proseWidth }: SizedColumn, maxWidth: number): number {
+  return whole ? width : Math.min(width, prose ? proseWidth : maxWidth);
 }
 
-function sized(columns: readonly PlacedColumn[], widths: readonly number[]): SizedColumn[] {
+function withSizes(columns: readonly PlacedColumn[], widths: readonly number[]): SizedColumn[] {
   return columns.map((column) => {
-    const { index, whole = false, prose = false, asProse } = column;
+    const { index, whole = false, prose = false, proseWidth } = column;
     const natural = widths[index] ?? 0;
-    const least = Math.min(natural, prose ? asProse : narrowest);
-    return { ...column, width: natural, least: whole ? natural : least };
+    const minWidth = Math.min(natural, prose ? proseWidth : MIN_WIDTH);
+    return { ...column, width: natural, minWidth: whole ? natural : minWidth };
   });
 }
 
 function lineOf(members: readonly SizedColumn[], texts: readonly string[], margin: number): string {
   const cells = members.map(({ index, width, whole = false }) => {
     const text = texts[index] ?? '';
-    return whole ? [text] : wrapped(text, width);
+    return whole ? [text] : wrapCell(text, width);
   });
   const height = Math.max(1, ...cells.map((lines) => lines.length));
   return Array.from({ length: height }, (_, number) => {
@@ -151,44 +151,44 @@ function lineOf(members: readonly SizedColumn[], texts: readonly string[], margi
   }).join('\n');
 }
 
-function wrapped(text: string, width: number): string[] {
+function wrapCell(text: string, width: number): string[] {
   return wrapWords(text, width)
     .flatMap((line) => (displayWidth(line) > width ? breakText(line, width) : [line]))
     .map((line) => line.trimEnd());
 }
 
-/** Puts all columns on one line if wrapping makes them fit, otherwise as many on each line as possible. */
+/** Puts all columns on one line if wrapping makes them fit. Otherwise puts as many columns as possible on each line. */
 function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][] {
-  const least = columns.reduce((sum, column) => sum + column.least + gap, -gap);
-  if (least <= width) return [fitted(columns, width)];
+  const minTotal = columns.reduce((sum, column) => sum + column.minWidth + gap, -gap);
+  if (minTotal <= width) return [fitColumns(columns, width)];
   const lines: SizedColumn[][] = [];
   let room = 0;
   for (const column of columns) {
     const line = lines.at(-1);
-    const asked = column.prose ? column.width : wanted(column, readable);
-    if (line === undefined || asked + gap > room) {
+    const preferred = column.prose ? column.width : preferredWidth(column, PREFERRED_WIDTH);
+    if (line === undefined || preferred + gap > room) {
       lines.push([column]);
-      room = width - (line === undefined ? 0 : hang) - asked;
+      room = width - (line === undefined ? 0 : hang) - preferred;
     } else {
       line.push(column);
-      room -= asked + gap;
+      room -= preferred + gap;
     }
   }
   return lines.map((line, number) =>
-    fitted(
-      line.map((column) => (column.prose ? { ...column, least: Math.min(column.width, narrowest) } : column)),
+    fitColumns(
+      line.map((column) => (column.prose ? { ...column, minWidth: Math.min(column.width, MIN_WIDTH) } : column)),
       width - (number === 0 ? 0 : hang),
     ),
   );
 }
 
-/** Narrows columns until all fit or none can be narrowed further: first sentences, then the widest columns. */
-function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
+/** Narrows columns until all fit or no column can be narrowed further: first prose, then the widest columns. */
+function fitColumns(columns: readonly SizedColumn[], room: number): SizedColumn[] {
   const fitting = [...columns];
   let excess = columns.reduce((sum, { width }) => sum + width + gap, -gap) - room;
   while (excess > 0) {
-    const cuttable = fitting.flatMap((column, place) => (column.width > column.least ? [{ column, place }] : []));
-    const [widest, second] = cuttable.sort(
+    const shrinkable = fitting.flatMap((column, place) => (column.width > column.minWidth ? [{ column, place }] : []));
+    const [widest, second] = shrinkable.sort(
       (a, b) =>
         Number(b.column.prose ?? false) - Number(a.column.prose ?? false) ||
         b.column.width - a.column.width ||
@@ -196,7 +196,7 @@ function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
     );
     if (widest === undefined) break;
     const { column, place } = widest;
-    const floor = column.prose ? column.least : Math.max(column.least, (second?.column.width ?? 0) - 1);
+    const floor = column.prose ? column.minWidth : Math.max(column.minWidth, (second?.column.width ?? 0) - 1);
     const cut = Math.min(excess, column.width - floor);
     fitting[place] = { ...column, width: column.width - cut };
     excess -= cut;

@@ -14,7 +14,7 @@ export interface DiffLine {
 }
 
 interface TextDiffOptions {
-  /** True to show long lines in full, and differences in white space. */
+  /** True to include long lines in full, and differences in white space. */
   readonly whole?: boolean;
   /** True for Markdown, in which white space seldom matters. */
   readonly prose?: boolean;
@@ -44,11 +44,11 @@ export function diffTexts(
   const texts: Texts = { sections: prose ? sectionsOf(now) : now.map(() => none), whole, fold };
   const stretches = prose ? aligned.flatMap(splitAtHeadings) : aligned;
   const parts = partsOf(stretches, texts);
-  const needsPlace = parts.length > 1 || startOf(parts[0]?.stretches) > 0;
+  const needsPosition = parts.length > 1 || startOf(parts[0]?.stretches) > 0;
   const folded = fold ? foldedLines(stretches) : 0;
   const remark = folded === 1 ? '1 line differs only in white space' : `${folded} lines differ only in white space`;
   return [
-    ...parts.flatMap((part) => rendered(part, { ...texts, needsPlace })),
+    ...parts.flatMap((part) => renderPart(part, { ...texts, needsPosition })),
     ...(folded === 0 ? [] : [{ sign: '~' as const, text: remark }]),
   ];
 }
@@ -56,7 +56,7 @@ export function diffTexts(
 const none: readonly string[] = [];
 
 interface Texts {
-  /** The headings of each line of the new text. */
+  /** The headings above each line of the new text. */
   readonly sections: readonly (readonly string[])[];
   readonly whole: boolean;
   /** True if lines that differ only in the amount of white space are treated as equal. */
@@ -174,13 +174,13 @@ function startOf([first]: readonly Stretch[] = []): number {
   return first?.at ?? 0;
 }
 
-function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean }): DiffLine[] {
-  const stretches = texts.needsPlace ? withoutHeading(part.stretches, texts) : part.stretches;
+function renderPart(part: DiffPart, texts: Texts & { readonly needsPosition: boolean }): DiffLine[] {
+  const stretches = texts.needsPosition ? withoutHeading(part.stretches, texts) : part.stretches;
   const lines = stretches.flatMap((stretch) => linesOf(stretch, texts));
-  if (!texts.needsPlace) return lines;
+  if (!texts.needsPosition) return lines;
   const section = part.section.map(escapeControls).join(' > ');
-  const place = section === '' ? '' : `${section}, `;
-  return [{ sign: '@', text: `${place}line ${startOf(stretches) + 1}`, section }, ...lines];
+  const prefix = section === '' ? '' : `${section}, `;
+  return [{ sign: '@', text: `${prefix}line ${startOf(stretches) + 1}`, section }, ...lines];
 }
 
 /** Removes the heading from the context, because the position already contains it. */
@@ -197,24 +197,24 @@ function linesOf({ isChanged, before, after }: Stretch, { whole }: Texts): DiffL
     const [line] = shown(after.map((text) => ({ text, changed: false })));
     return [{ sign: ' ', text: line?.text ?? '' }];
   }
-  const [went, came] = markWords(before, after);
+  const [removed, added] = markWords(before, after);
   const changed = (sign: '-' | '+', text: string, marked: readonly Word[] | undefined): DiffLine => {
     if (marked === undefined) return { sign, text: escapeControls(text) };
     const words = shown(marked);
     return { sign, text: words.map((word) => word.text).join(''), words };
   };
   return [
-    ...before.map((text, index) => changed('-', text, went[index])),
-    ...after.map((text, index) => changed('+', text, came[index])),
+    ...before.map((text, index) => changed('-', text, removed[index])),
+    ...after.map((text, index) => changed('+', text, added[index])),
   ];
 }
 
-/** The maximum length of a heading in a position. */
-const longHeading = 50;
+/** The maximum length of a heading in a position line. */
+const MAX_HEADING_LENGTH = 50;
 
 /**
- * Returns the headings above each line of a Markdown text, the outermost first, e.g. `['Support', 'Refunds']`. Those of a heading include
- * itself. Lines under the same headings share one array. Code fences contain no headings.
+ * Returns the headings above each line of a Markdown text, the outermost first, e.g. `['Support', 'Refunds']`. For a heading
+ * line, the array includes this heading. Lines under the same headings share one array. Code fences contain no headings.
  */
 export function sectionsOf(lines: readonly string[]): (readonly string[])[] {
   const open: { readonly level: number; readonly title: string }[] = [];
@@ -244,20 +244,20 @@ function isHeading(line: string): boolean {
 function headingIn(line: string): { level: number; title: string } | undefined {
   const [, marks, text = ''] = /^ {0,3}(#{1,6})[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t\r]*$/.exec(line) ?? [];
   if (marks === undefined) return undefined;
-  const title = text.length > longHeading ? `${text.slice(0, longHeading).toWellFormed()}…` : text;
+  const title = text.length > MAX_HEADING_LENGTH ? `${text.slice(0, MAX_HEADING_LENGTH).toWellFormed()}…` : text;
   return { level: marks.length, title };
 }
 
-/** In shorter lines, changes are obvious without brackets. */
-const longEnough = 60;
+/** The minimum length of a line with brackets. In shorter lines, changes are obvious without brackets. */
+const MIN_BRACKETED_LENGTH = 60;
 /** The maximum changed share of a line. In lines with more changes, brackets would be noise. */
-const mostChanged = 0.4;
+const MAX_CHANGED_SHARE = 0.4;
 
-/** Returns a changed line for output without colors, with `[-removed-]` and `{+added+}` around changed words where this helps. */
+/** Returns a changed line for output without colors. Adds `[-removed-]` and `{+added+}` around changed words if this is readable. */
 export function bracketed({ sign, text, words }: DiffLine): string {
-  if (words === undefined || text.length < longEnough) return text;
+  if (words === undefined || text.length < MIN_BRACKETED_LENGTH) return text;
   const changed = words.reduce((sum, word) => sum + (word.changed ? word.text.length : 0), 0);
-  if (changed > mostChanged * text.length) return text;
+  if (changed > MAX_CHANGED_SHARE * text.length) return text;
   const [open, close] = sign === '-' ? ['[-', '-]'] : ['{+', '+}'];
   return words.map((word) => (word.changed ? `${open}${word.text}${close}` : word.text)).join('');
 }

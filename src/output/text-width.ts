@@ -19,14 +19,14 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 /** Truncates a string to `width` columns, with `…` at the end. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
-  let kept = '';
+  let result = '';
   let used = 0;
   for (const character of text) {
     used += characterWidth(character);
     if (used > width - 1) break;
-    kept += character;
+    result += character;
   }
-  return width < 1 ? '' : `${kept.trimEnd()}…`;
+  return width < 1 ? '' : `${result.trimEnd()}…`;
 }
 
 /**
@@ -37,14 +37,14 @@ export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   let used = 0;
-  for (const [, blanks = '', word = ''] of text.matchAll(/( *)([^ ]+)/g)) {
+  for (const [, gapText = '', word = ''] of text.matchAll(/( *)([^ ]+)/g)) {
     const wordWidth = displayWidth(word);
-    if (line !== '' && used + blanks.length + wordWidth > width && !word.startsWith('::')) {
+    if (line !== '' && used + gapText.length + wordWidth > width && !word.startsWith('::')) {
       lines.push(line);
       line = word;
       used = wordWidth;
     } else {
-      const gap = line === '' ? '' : blanks;
+      const gap = line === '' ? '' : gapText;
       line += gap + word;
       used += gap.length + wordWidth;
     }

@@ -61,16 +61,16 @@ function mentionsSecret(value: unknown): boolean {
   return Object.keys(value).some((key) => key === '$secret' || key === '$fingerprint' || mentionsSecret(value[key]));
 }
 
-/** A parenthesis is quoted because it marks descriptions by voxform, and an arrow because it separates the old value from the new one. */
+/** Strings that match are quoted. Parentheses mark descriptions by voxform, and an arrow separates the old and the new value. */
 const startsLikeSyntax = /^[-?:]$|^[-?:] |^[,[\]{}#&*!|>'"%@`(~=<]/;
 const containsSyntax = /: |:$| #|->|\\|^\s|\s$/;
 const looksTyped = /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
 
-/** Strings that replace hidden values, and are not quoted. A user's string with the same text looks the same, which does no harm. */
-const standIns: readonly string[] = ['(secret)', '(known after apply)'];
+/** Strings that replace hidden values and are not quoted. An equal string from a user looks the same, which is harmless. */
+const PLACEHOLDERS: readonly string[] = ['(secret)', '(known after apply)'];
 
 function quotedWhereNeeded(text: string, nested: boolean): string {
-  if (standIns.includes(text)) return text;
+  if (PLACEHOLDERS.includes(text)) return text;
   const shown = escapeControls(text);
   const plain =
     text !== '' &&

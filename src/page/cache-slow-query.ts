@@ -1,13 +1,13 @@
-/** The duration in milliseconds from which a query is slow. */
+/** The minimum duration of a slow query in milliseconds. */
 const SLOW_MS = 500;
 /** The maximum fraction of time for which a slow query may occupy a connection. */
 const MAX_LOAD = 1 / 5;
-/** Milliseconds for which callers get a result that is due for refresh while the query runs again. */
+/** Milliseconds for which a result that is due for refresh is still returned while the query runs again. */
 const MAX_STALE_MS = 30_000;
 
 /**
- * Returns a function that runs the query at most once at a time. The result of a slow query is cached, and still returned while it is
- * refreshed, so that callers do not wait.
+ * Returns a function that shares one running query between its callers. The result of a slow query is cached, and it is still returned
+ * while the query runs again, so that callers do not wait.
  * @param now returns the current time in milliseconds.
  */
 export function cacheSlowQuery<T>(query: () => Promise<T>, now: () => number): () => Promise<T> {
@@ -26,7 +26,7 @@ export function cacheSlowQuery<T>(query: () => Promise<T>, now: () => number): (
       running = undefined;
     });
     if (last === undefined || now() >= last.until + MAX_STALE_MS) return running;
-    // Callers get the failure of a refresh only after the last result has expired.
+    // While the last result is still returned, callers do not receive the error of a failed refresh.
     running.catch(() => undefined);
     return last.result;
   };

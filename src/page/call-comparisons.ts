@@ -24,21 +24,21 @@ const MAX_COMPARISONS = 5;
 /** The maximum number of compared versions, to limit the number of requests. */
 const MAX_VERSIONS = 10;
 
-interface Comparing {
+interface CallsContext {
   readonly now: Date;
   redact(text: string): string;
 }
 
-/** Returns HTML with the differences of the latest versions, and their effect on the calls of the last 30 days. */
+/** Returns HTML with the differences between the latest versions, and with their effect on the calls of the last 30 days. */
 export async function callsHtml(
   opened: OpenWorkspace,
   record: VersionedRecord,
-  { now, redact }: Comparing,
+  { now, redact }: CallsContext,
 ): Promise<string> {
   const since = new Date(now.getTime() - MAX_AGE_MS).toISOString();
   const { workspace } = opened;
   const { address, id, versions } = record;
-  // A fleet stores the result. Values that a sealed state protects must not be part of it.
+  // A fleet stores the result, which must not contain values that a sealed state protects.
   const isSealed = workspace.state.seal !== undefined;
   return opened.withClient({}, async (client) => {
     const listed: VersionShown[] = [];
@@ -49,7 +49,7 @@ export async function callsHtml(
   });
 }
 
-/** Compares the calls of versions in the background, one comparison at a time, because each reads all calls. */
+/** Compares the calls of versions in the background, one comparison at a time, because each comparison reads all calls. */
 export class CallComparisons {
   readonly #options: ComparisonOptions;
   readonly #comparisons = new Map<string, ShownComparison>();

@@ -19,7 +19,7 @@ interface CloseRequest {
   readonly by: string;
 }
 
-/** Closes an orphan in a state that is in the database of the fleet. Returns false if the record is no longer an open orphan. */
+/** Closes an orphan in a state that the fleet database contains. Returns false if the record is no longer an open orphan. */
 export type CloseOrphan = (closing: CloseRequest) => Promise<boolean>;
 
 export function orphanCloser({

@@ -78,7 +78,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
   ]);
   const listFor = (filter: AttentionList['filter']): AttentionList => {
     const { found, rows: all } = needy.get(filterKey(filter)) ?? { found: 0, rows: [] };
-    // A fleet may always have many workspaces with manual steps, so only their number is shown if not all fit.
+    // Many workspaces of a fleet may always have manual steps, so only their number is shown if the list is too long.
     const rows = filter.needs === 'steps' && all.length < found ? [] : all;
     return { filter, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };
@@ -126,7 +126,7 @@ export class FleetSource implements PageSource {
   readonly pulls: PullPages | undefined;
   readonly freezing: Freezing;
   readonly #options: FleetSourceOptions;
-  /** Cached, because the queries read every workspace. */
+  /** Caches the overview, because the queries read every workspace. */
   readonly #overview: () => Promise<Overview>;
 
   constructor(options: FleetSourceOptions) {

@@ -20,7 +20,7 @@ export function parseResourceQuery(parameters: URLSearchParams): ResourceQuery {
   return { q: text('q'), kind: text('kind'), status: text('status'), page: pageNumber(parameters.get('page')) };
 }
 
-/** Returns typed text without NUL and surrounding space, at most 255 characters; undefined if it is empty. */
+/** Returns typed text without NUL and surrounding spaces, at most 255 characters; undefined if it is empty. */
 export function typedText(text: string | null | undefined): string | undefined {
   return text?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }

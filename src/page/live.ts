@@ -11,12 +11,12 @@ interface LiveOptions {
 /** The maximum number of open pages in total, and per visitor. Further pages must retry later. */
 const MAX_STREAMS = 200;
 const MAX_STREAMS_PER_VISITOR = 50;
-/** Milliseconds between two pings. Without them, the page reports a lost connection. */
+/** Milliseconds between two pings. Without pings, the page reports a lost connection. */
 const PING_INTERVAL_MS = 15_000;
-/** Milliseconds after which a stream ends. The page then opens another. */
+/** Milliseconds after which a stream ends. The page then opens a new stream. */
 const MAX_STREAM_MS = 30 * 60_000;
 
-/** Notifies open pages of changes. A new stream first sends the current version, so that the page misses no change. */
+/** Notifies open pages of changes. A new stream first sends the current version, so that the page does not miss a change. */
 export class LiveUpdates {
   readonly #options: LiveOptions;
   readonly #closing = new AbortController();
@@ -28,7 +28,7 @@ export class LiveUpdates {
     this.#options = options;
   }
 
-  /** @param visitorKey the name of a person, or a network address. */
+  /** True if the visitor cannot open another stream. @param visitorKey the name of a person, or a network address. */
   isFull(visitorKey: string): boolean {
     return (
       this.#streams.length >= MAX_STREAMS ||
@@ -54,7 +54,7 @@ export class LiveUpdates {
           write: (event) => stream.writeSSE(event),
         });
       } catch {
-        // For example, the database is unreachable. The page reports the lost connection, and its next request returns the error.
+        // For example, the database cannot be reached. The page reports the lost connection, and its next request returns the error.
       } finally {
         this.#streams.splice(this.#streams.indexOf(visitorKey), 1);
         this.#closing.signal.removeEventListener('abort', end);
@@ -85,7 +85,7 @@ export class LiveUpdates {
     }
   }
 
-  /** Returns the version of the source. All requests within an interval share one query. */
+  /** Returns the version of the contents. All requests within a poll interval share one query. */
   version(address: string | undefined): Promise<string> {
     const now = performance.now();
     for (const [key, { until }] of this.#versions) if (until <= now) this.#versions.delete(key);

@@ -32,7 +32,7 @@ import { addWorkspaceRoutes } from './workspace-routes.ts';
 const MAX_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
-/** Shown instead of a database error, which contains the database address, to visitors whose session cannot be checked. */
+/** The error for visitors whose session cannot be checked. It replaces the database error, which contains the database address. */
 const SESSION_UNCHECKED = new UserError('voxform cannot check your session at the moment', {
   hint: 'Try again in a minute.',
 });
@@ -191,7 +191,7 @@ export function createPage(options: SiteOptions): Page {
   addApiRoutes(app, { source, responses });
   app.notFound((c) => responses.showMissing(c, NO_SUCH_PAGE, '/'));
   app.onError((error, c) => {
-    // An aborted upload is not an error of the server.
+    // An upload that the client aborted is not a server error.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError)
       return responses.showFailure(c, 503, c.var.visitor.mayRead ? error : SESSION_UNCHECKED);
@@ -217,7 +217,7 @@ export function createPage(options: SiteOptions): Page {
   };
 }
 
-/** False for NUL, which no name contains and PostgreSQL does not accept, and for invalid escapes. */
+/** False for a URL with invalid escapes, or with NUL, which PostgreSQL rejects and no name contains. */
 function isDecodable(url: string): boolean {
   try {
     return !decodeURIComponent(url).includes('\0');
@@ -226,7 +226,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** Returns the value of `Allow` for a path; undefined if there is no such page. */
+/** Returns the value of the `Allow` header for a path; undefined if there is no such page. */
 function allowedMethods(c: PageContext, hasSignOn: boolean): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (hasSignOn && (pathname === '/sign-in/provider' || pathname === '/sign-in/callback')) return 'GET';
@@ -239,7 +239,7 @@ function allowedMethods(c: PageContext, hasSignOn: boolean): string | undefined 
   return isPage ? 'GET, HEAD' : undefined;
 }
 
-/** Forbid framing, caching, and content from other sites. */
+/** Headers that forbid framing, caching, and content from other sites. */
 const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

@@ -12,10 +12,10 @@ import type { Orphan } from '../state/state-document.ts';
 import type { Json } from '../values/json.ts';
 
 export interface WorkspaceRow {
-  /** Unique. It is the last part of the path of the workspace's page. */
+  /** Unique. The path of the workspace page ends with the address. */
   readonly address: string;
   readonly status: WorkspaceStatus;
-  /** When the workspace entered this status. */
+  /** The time when the workspace entered this status. */
   readonly since: Date | undefined;
   /** The time of the last read of the platform. */
   readonly checkedAt: Date | undefined;
@@ -40,7 +40,7 @@ export interface ListQuery {
   readonly sort: (typeof listOrders)[number];
   /** Selects only addresses that sort after this one. */
   readonly after?: string | undefined;
-  /** Starts at 1. */
+  /** The number of the page, starting at 1. */
   readonly page: number;
   /** The number of rows on a page. */
   readonly limit: number;
@@ -52,7 +52,7 @@ export interface ResourceQuery {
   readonly q: string | undefined;
   readonly kind: string | undefined;
   readonly status: string | undefined;
-  /** Starts at 1. */
+  /** The number of the page, starting at 1. */
   readonly page: number;
 }
 
@@ -63,7 +63,7 @@ export const NO_SUCH_PAGE = 'There is no such page.';
 
 export const RESOURCES_UNKNOWN = 'The resources are unknown until a run has read the platform.';
 
-/** Explains how to close an orphan whose state the page cannot change. @param id the id of the orphan. */
+/** Explains how to close an orphan in a state that the page cannot change. @param id the id of the orphan. */
 export function closeElsewhereHint(location: string, id: string, selection: WorkspaceSelection): string {
   const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, selection);
   return `The page cannot change the state ${location}. Close the orphan with: ${command}`;
@@ -92,11 +92,11 @@ export type Fact = readonly [name: string, value: string | Date | URL];
 
 /** The workspaces that need attention for one reason. */
 export interface AttentionList {
-  /** The filter that selects all of these workspaces. */
+  /** The filter that selects all workspaces with this reason. */
   readonly filter:
     | { readonly status: WorkspaceStatus; readonly needs?: undefined }
     | { readonly needs: Need; readonly status?: undefined };
-  /** The first workspaces, without those that have a more urgent reason. */
+  /** The first workspaces. Workspaces with a more urgent reason are omitted. */
   readonly rows: readonly WorkspaceRow[];
   readonly found: number;
   readonly isCut: boolean;
@@ -105,9 +105,9 @@ export interface AttentionList {
 export interface Overview {
   /** The number of workspaces by status. A missing status means zero. */
   readonly counts: ReadonlyMap<WorkspaceStatus, number>;
-  /** Most urgent reason first. */
+  /** The workspaces that need attention, most urgent reason first. */
   readonly attention: readonly AttentionList[];
-  /** The stale workspaces that were not checked for the longest time, limited. */
+  /** The stale workspaces with the oldest checks, up to a limit. */
   readonly stale: readonly AttentionList[];
   /** Projects whose workspaces cannot be determined, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
@@ -118,7 +118,7 @@ export interface Overview {
   readonly facts: readonly Fact[];
 }
 
-/** `runs` counts finished runs, `failed` failed runs, and `drifted` runs that found drift. */
+/** `runs`: finished runs. `failed`: failed runs. `drifted`: runs that found drift. */
 export const trendNames = ['runs', 'failed', 'drifted'] as const;
 
 /** The number of runs in each hour, the current hour last. */
@@ -133,22 +133,22 @@ export interface ResourceRow {
   readonly id: string | null;
   /** `recorded` means that the state contains the resource, but its plan is no longer stored. */
   readonly status: SyncStatus | 'failed' | 'skipped' | 'recorded';
-  /** Describes what needs attention; empty if nothing does. */
+  /** Describes the problem that needs attention; empty if there is none. */
   readonly detail: string;
 }
 
 export interface ListedRun {
-  /** Unique in its workspace. */
+  /** Unique in the workspace. */
   readonly id: string;
   readonly began: Date;
-  /** Undefined while the run is in progress, and if its end was never reported. */
+  /** The duration; undefined while the run is in progress, or if its end was never reported. */
   readonly seconds: number | undefined;
   readonly result: string;
   readonly command: string;
   readonly user: string | undefined;
   readonly askedBy: string | undefined;
   readonly summary: string;
-  /** The id of the saved plan that the run made or applied, or that a person decided. */
+  /** The id of the saved plan that the run made or applied, or that a person approved or rejected. */
   readonly plan?: string | undefined;
 }
 
@@ -168,17 +168,17 @@ export interface ShownProblem {
   readonly lines: readonly string[];
 }
 
-/** A value, or words that explain why there is none. */
+/** A value, or an explanation if there is none. */
 export type FieldSide = { readonly value: Json } | { readonly words: string };
 
 export interface ComparedField {
   readonly path: string;
   readonly declared: FieldSide;
-  /** Undefined if it equals the declared value. */
+  /** The value on the platform; undefined if equal to the declared value. */
   readonly live: FieldSide | undefined;
   /** The side that changed since the last apply; undefined for a field in sync. */
   readonly changedBy: PlannedChange['cause'] | undefined;
-  /** The value last applied, if both sides changed. */
+  /** The last applied value, if both sides changed. */
   readonly lastApplied: FieldSide | undefined;
   readonly notes: readonly string[];
 }
@@ -193,7 +193,7 @@ export interface ResourceDetail {
 }
 
 export interface WorkspaceDetail extends WorkspaceRow {
-  /** The stored data from which `facts` are formatted. */
+  /** The stored data. `facts` contains a part of the data, formatted for the page. */
   readonly shown: Omit<ShownWorkspace, 'last'>;
   readonly facts: readonly Fact[];
   readonly running: boolean;
@@ -205,7 +205,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly remaining: PlanDocument | undefined;
   /** The pending, approved or most recently rejected plan. */
   readonly saved: SavedPlan | undefined;
-  /** How commands select this workspace, such as with `-w staging`. */
+  /** The command-line options that select this workspace, such as `-w staging`. */
   readonly selection: WorkspaceSelection;
   readonly orphans: readonly Orphan[];
   /** URL templates of the dashboard by kind. */
@@ -214,15 +214,15 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly files?: string | undefined;
   /** The requested resource, if it exists. */
   readonly resource?: ResourceDetail | undefined;
-  /** The location of a state that the page cannot read or change. All other data is then from the last run. */
+  /** The location of the state, if the page cannot read or change the state. All other data is then from the last run. */
   readonly externalLocation?: string | undefined;
   /** True if no run has reported the resources yet. */
   readonly isUnread?: boolean;
   /** The latest runs, newest first. */
   readonly runs: readonly ListedRun[];
-  /** The reason why history and orphans are missing, if they are. */
+  /** The reason why history and orphans are not available; undefined if they are. */
   readonly stateProblem: string | undefined;
-  /** The requested comparisons of calls by resource address. */
+  /** The requested call comparisons by resource address. */
   readonly impacts?: ReadonlyMap<string, ShownComparison>;
   readonly actions: readonly ActionName[];
 }
@@ -250,7 +250,7 @@ export const freezeActions = ['freeze', 'unfreeze'] as const;
 
 export type FreezeAction = (typeof freezeActions)[number];
 
-/** The error messages for an action that the current status of the fleet makes impossible. */
+/** The error messages for actions that are not possible in the current status of the fleet. */
 export const freezeConflicts: Readonly<Record<FreezeAction, string>> = {
   freeze: 'The fleet is already frozen.',
   unfreeze: 'The fleet is not frozen.',
@@ -270,26 +270,26 @@ export interface ActionRequest {
 export interface PageSource {
   /** The title in the header of every page. */
   readonly title: string;
-  /** Returns the only workspace if there is exactly one and its name is known. */
+  /** Returns the address of the workspace, if there is only one and its name is known. */
   only(): string | undefined;
   overview(): Promise<Overview>;
   workspaces(query: ListQuery): Promise<WorkspaceList>;
-  /** @param resource the address of a resource to include in full. */
+  /** Returns a workspace; undefined if it does not exist. @param resource the address of a resource to include in full. */
   workspace(address: string, resource?: string): Promise<WorkspaceDetail | undefined>;
   run(address: string, id: string): Promise<RunDetail | undefined>;
-  /** Returns a string that changes whenever a page of this workspace, or of any workspace, changes. Must be cheap: it is polled. */
+  /** Returns a string that changes with the pages of the workspace; of all workspaces if undefined. It is polled, so it must be cheap. */
   version(address: string | undefined): Promise<string>;
-  /** Finds workspaces and resources by the start of a name, an id or a phone number. Undefined if there is one workspace. */
+  /** Finds workspaces and resources by the start of a name, an id or a phone number. Absent if there is only one workspace. */
   search?(text: string): Promise<SearchResult>;
   /** @throws UserError if the action is not possible, or no longer possible. */
   act(request: ActionRequest): Promise<void>;
-  /** Undefined if no source has pull requests. */
+  /** Absent if no source has pull requests. */
   readonly pulls?: PullPages | undefined;
-  /** Undefined outside of a fleet. */
+  /** Absent outside of a fleet. */
   readonly freezing?: Freezing | undefined;
 }
 
-/** Stops all writes of a fleet. */
+/** Freezes a fleet, which stops all writes, and resumes it. */
 export interface Freezing {
   current(): Promise<Freeze | undefined>;
   /** @throws UserError if the fleet is already frozen, or is not frozen. */
@@ -298,7 +298,7 @@ export interface Freezing {
 
 /** The pull requests of a fleet. */
 export interface PullPages {
-  /** Returns the open pull requests, then the latest closed ones, and the problems of sources. */
+  /** Returns the open pull requests, then the latest merged and closed ones, and the problems of sources. */
   list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly PullsProblem[] }>;
   one(
     source: string,

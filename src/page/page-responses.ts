@@ -96,7 +96,7 @@ export class PageResponses {
     return c.html(this.#options.redact(page.text), status);
   }
 
-  /** Returns a document for programs. */
+  /** Returns a JSON document for programs. */
   sendJson(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
     return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
   }
@@ -135,15 +135,15 @@ export class PageResponses {
   }
 
   /**
-   * Returns a page that forwards to another page, for redirects between the page and the provider. After a redirect from another site, a
-   * browser sends no strict cookies; and the form policy of the page forbids a redirect from a form to another site.
+   * Returns a page that forwards to another page. It replaces redirects between the page and the provider: after a redirect from another
+   * site, browsers omit SameSite=Strict cookies, and the form policy of the page forbids redirecting a form to another site.
    */
   showForwarding(c: PageContext, { heading, text, to, link, status }: Forwarding): Promise<Response> {
     c.header('refresh', `0; url=${to}`);
     return this.show(c, noteView(heading, text, { back: to, link }), { title: heading, status });
   }
 
-  /** @param to the URL that ends the session at the provider, if any. */
+  /** Confirms that the visitor is signed out. @param to the URL that ends the session at the provider, if any. */
   showSignedOut(c: PageContext, to: URL | undefined): Promise<Response> {
     c.set('visitor', { ...c.var.visitor, person: undefined, formToken: undefined });
     const heading = 'Signed out';
@@ -169,7 +169,7 @@ export class PageResponses {
       return this.showSignIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
     if (!may(person, action)) return this.showForbidden(c, action, back);
     if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.refuseForm(c, back);
-    // A proxy, a provider and a token may give different people the same name.
+    // People with the same name in a proxy, at a provider and in a token may be different people.
     if (isNamedByProxy) return `${person.name} (via proxy)`;
     return person.subject === undefined ? person.name : `${person.name} (sub ${person.subject})`;
   }
@@ -197,10 +197,10 @@ interface ActionForm {
 interface Cookie {
   readonly name: string;
   readonly value: string;
-  /** Seconds. */
+  /** The lifetime in seconds. */
   readonly maxAge: number;
   readonly isSecure: boolean;
-  /** Default: Strict. */
+  /** The default is `Strict`. */
   readonly sameSite?: 'Lax';
 }
 
@@ -211,10 +211,10 @@ export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameS
   c.header('set-cookie', cookie, { append: true });
 }
 
-/** The pages to return to after the sign-in. Others, such as the sign-out, have no contents. */
+/** Matches the paths that a sign-in may return to. Other paths, such as the sign-out, have no contents. */
 const RETURN_PATH = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
 
-/** Returns the path if it is a page to return to, otherwise `/`. */
+/** Returns the path if a sign-in may return to it, otherwise `/`. */
 export function returnPath(text: string | undefined): string {
   const base = 'http://page';
   if (text === undefined || !URL.canParse(text, base)) return '/';
@@ -225,7 +225,7 @@ export function returnPath(text: string | undefined): string {
 interface Note {
   readonly heading: string;
   readonly text: string;
-  /** The path of the link. */
+  /** The target of the link. */
   readonly back?: string;
   /** The text of the link. */
   readonly link?: string;

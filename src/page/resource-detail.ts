@@ -28,20 +28,20 @@ interface ResourceData {
  * Returns the values and the runs of a resource without reading the platform: values come from the state and from the plan of the last
  * run.
  */
-export function resourceDetail(known: ResourceData): ResourceDetail {
-  return { fields: comparedFields(known), isComplete: known.entry !== undefined, runs: runsOf(known) };
+export function resourceDetail(data: ResourceData): ResourceDetail {
+  return { fields: comparedFields(data), isComplete: data.entry !== undefined, runs: runsOf(data) };
 }
 
 const NOT_SHOWN: FieldSide = { words: 'not returned by the platform' };
 const NOT_SET: FieldSide = { words: 'not set' };
 
-/** Returns all fields, those that differ first. */
-function comparedFields(known: ResourceData): ComparedField[] {
-  const { entry, planned } = known;
-  const changes = (planned?.changes ?? []).map((change) => changedField(change, known));
+/** Returns all fields. Fields that differ come first. */
+function comparedFields(data: ResourceData): ComparedField[] {
+  const { entry, planned } = data;
+  const changes = (planned?.changes ?? []).map((change) => changedField(change, data));
   const changed = new Set(changes.map(({ path }) => path));
   const others = Object.keys(entry?.recorded ?? {}).filter((path) => !changed.has(path));
-  return [...changes, ...others.sort().map((path) => unchangedField(path, known))];
+  return [...changes, ...others.sort().map((path) => unchangedField(path, data))];
 }
 
 /** Returns a field whose values differ. The plan has no values if the state is sealed. */
@@ -62,7 +62,7 @@ function changedField(change: PlannedChange, { entry, planned }: ResourceData): 
     lastApplied: cause === 'both' && applied !== undefined ? { value: namedValue(applied, names) } : undefined,
     notes: [
       ...(isRefused ? ['the platform kept its own value'] : []),
-      ...(verified || isNew || sensitive ? [] : ['not returned by the platform: this is the value sent last']),
+      ...(verified || isNew || sensitive ? [] : ['not returned by the platform: the last sent value is listed']),
     ],
   };
 }
@@ -103,10 +103,10 @@ function runsOf({ address, storedRuns, pastRuns }: ResourceData): ListedRun[] {
   ];
   return runs
     .flatMap(({ resources, ...run }) => {
-      const own = resources.find((each) => each.address === address);
-      return own === undefined || own.result === 'planned'
+      const resource = resources.find((each) => each.address === address);
+      return resource === undefined || resource.result === 'planned'
         ? []
-        : [{ ...run, result: own.result, summary: own.detail || own.action }];
+        : [{ ...run, result: resource.result, summary: resource.detail || resource.action }];
     })
     .sort((a, b) => b.began.getTime() - a.began.getTime())
     .slice(0, MAX_RUNS);

@@ -11,7 +11,7 @@ import type { PastRun } from '../runs/past-runs.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 
-/** Converts a run of `watch` to the form in which a fleet stores runs. Only the shown resources of the plan are kept. */
+/** Converts a run of `watch` to the form in which a fleet stores runs. Only the displayed resources of the plan are included. */
 export function runOfReport(report: RunReport, redact: (text: string) => string): KeptRun {
   const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
   const { hold, selection, fetchProblem } = report;
@@ -65,8 +65,8 @@ function resourcesIn(report: RunReport, redact: (text: string) => string): RunDe
     })),
     ...appliedRows(report, redact),
   ];
-  const known = new Set(found.map(({ address }) => address));
-  return [...found, ...plannedIn(plan).filter(({ address }) => !known.has(address))];
+  const addresses = new Set(found.map(({ address }) => address));
+  return [...found, ...plannedIn(plan).filter(({ address }) => !addresses.has(address))];
 }
 
 /** Returns the actions and manual steps of a plan. */
@@ -87,50 +87,50 @@ interface RunData {
   readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
 }
 
-export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunData = {}): RunDetail {
+export function detailOfKeptRun(run: KeptRun, { past = [], plan: storedPlan }: RunData = {}): RunDetail {
   const { id, command, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
-  const known = lastRunOf(summary);
-  const written = past.find((each) => isWriteOf(each, run));
-  // Without a process, this is a decision of a person, which has no plan of its own.
-  const planned = process === '' ? [] : plannedIn(kept?.plan);
-  const done = [...doneWords(known.applied), ...countWords(known.counts)];
-  const problems = [known.lock, known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
+  const last = lastRunOf(summary);
+  const pastRun = past.find((each) => isWriteOf(each, run));
+  // A run without a process is a person's decision, which has no plan of its own.
+  const planned = process === '' ? [] : plannedIn(storedPlan?.plan);
+  const done = [...doneWords(last.applied), ...countWords(last.counts)];
+  const problems = [last.lock, last.error, last.fetch_problem, ...last.problems].filter((each) => each !== null);
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['Mode', mode === '' ? null : mode],
     ['Trigger', why],
     ['Commit', commit],
     ['Process', process === '' ? null : process],
-    ['Not applied', known.held],
+    ['Not applied', last.held],
   ];
   return {
     id,
     began: startedAt,
     seconds,
-    result: result !== 'ok' ? result : known.hold === null ? 'done' : 'planned',
+    result: result !== 'ok' ? result : last.hold === null ? 'done' : 'planned',
     command,
     user: undefined,
     askedBy: askedBy ?? undefined,
     summary:
       problems[0] ??
-      (known.because && `because: ${known.because}`) ??
-      (known.hold === 'frozen' ? known.held : undefined) ??
-      (done.length > 0 ? done : needWords(known)).join(', '),
+      (last.because && `reason: ${last.because}`) ??
+      (last.hold === 'frozen' ? last.held : undefined) ??
+      (done.length > 0 ? done : needWords(last)).join(', '),
     plan: plan ?? undefined,
-    planState: kept?.state ?? 'gone',
+    planState: storedPlan?.state ?? 'gone',
     facts: [
       ...facts.flatMap(([name, value]): Fact[] => (value === null || value === undefined ? [] : [[name, value]])),
-      ...requestFacts(known.pull_request),
+      ...requestFacts(last.pull_request),
     ],
     problems,
-    ...(written !== undefined
-      ? resourcesOfPastRun(written)
-      : known.resources.length > 0
-        ? { resources: known.resources, more: known.more }
+    ...(pastRun !== undefined
+      ? resourcesOfPastRun(pastRun)
+      : last.resources.length > 0
+        ? { resources: last.resources, more: last.more }
         : limitResources(planned)),
   };
 }
 
-/** Returns the drift request, or the reason why there is none. */
+/** Returns the link or the message of the drift request as a fact; empty if there is no drift request. */
 export function requestFacts(request: LastRun['pull_request']): Fact[] {
   if (request === undefined || request.status === 'none' || request.status === null) return [];
   const { url, status, message } = request;
@@ -138,15 +138,15 @@ export function requestFacts(request: LastRun['pull_request']): Fact[] {
   return [[status === 'closed' ? 'Closed pull request' : 'Pull request', isLink ? new URL(url) : (message ?? status)]];
 }
 
-/** True if both are the same run. The history of the state contains the runs that acquired the lock. */
+/** True if both entries describe the same run. The history of the state contains the runs that acquired the lock. */
 export function isWriteOf(
   { run, command, began }: PastRun,
-  { run: id, command: kept, startedAt, seconds, process, result }: KeptRun,
+  { run: id, command: storedCommand, startedAt, seconds, process, result }: KeptRun,
 ): boolean {
   if (id !== undefined) return run === id;
   const at = Date.parse(began);
   return (
-    command === kept &&
+    command === storedCommand &&
     // Decisions and runs that only planned are not in the history.
     process !== '' &&
     result !== 'planned' &&
@@ -158,7 +158,7 @@ export function isWriteOf(
 /** Converts a run from the history of a state. */
 export function detailOfPastRun(run: PastRun): RunDetail {
   const { error, ended, job, plan, lifted = [], waived = [] } = run;
-  const known: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly (readonly [string, string | undefined])[] = [
     ['Last write', run.result === 'died' ? ended : undefined],
     ['Job', job && `${job.name} ${job.url}`],
     ['Commit', run.commit],
@@ -181,7 +181,7 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     user: run.who,
     askedBy: run.asked_by,
     summary: changesOf(run),
-    facts: known.flatMap(([name, value]): Fact[] => (value === undefined ? [] : [[name, value]])),
+    facts: facts.flatMap(([name, value]): Fact[] => (value === undefined ? [] : [[name, value]])),
     problems: error === undefined ? [] : [error],
     ...resourcesOfPastRun(run),
   };

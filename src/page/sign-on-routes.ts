@@ -17,7 +17,7 @@ interface SignOnRoutes {
   onError(error: unknown): void;
 }
 
-/** Adds the redirect to the provider, and the callback that the provider redirects to. */
+/** Adds the route that redirects to the provider, and the callback route that the provider redirects to. */
 export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses, onError }: SignOnRoutes): void {
   app.get('/sign-in/provider', async (c) => {
     const to = returnPath(c.req.query('to'));
@@ -41,7 +41,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
       const text = `Too many failed attempts. Try again in ${result.seconds} s.`;
       return responses.showNote(c, 429, { heading: 'Not signed in', text });
     }
-    // Browsers omit the SameSite=Strict session cookie here, so only the next page knows who is signed in.
+    // Browsers omit the SameSite=Strict session cookie in this request, so the session is known only in the next request.
     if (result.type === 'unknown')
       return responses.showForwarding(c, { ...NO_ATTEMPT, to: '/sign-in?late', link: 'Continue', status: 403 });
     setAttemptCookie(c, access.attemptName(c.env.incoming, stateIn(search)));
@@ -52,7 +52,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
     }
     const to = returnPath(result.to);
     if (result.type === 'no-role') {
-      const text = `${result.name} has no role in this fleet. Ask an administrator for one.`;
+      const text = `${result.name} has no role in this fleet. Ask an administrator for a role.`;
       const back = signOn.startUrl(to, true);
       return responses.showNote(c, 403, { heading: 'No access', text, back, link: 'Use another account' });
     }
@@ -75,7 +75,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
   /** Sets the cookie of an attempt, or removes it if the value is empty. */
   function setAttemptCookie(c: PageContext, name: string, value = ''): void {
     const maxAge = value === '' ? 0 : ATTEMPT_SECONDS;
-    // Browsers would not send a strict cookie after the redirect from the provider.
+    // Browsers would not send a SameSite=Strict cookie after the redirect from the provider.
     setCookie(c, { name, value, maxAge, isSecure: isSecure(c), sameSite: 'Lax' });
   }
 

@@ -32,10 +32,10 @@ interface StateParts extends ShownState {
   readonly runs: readonly PastRun[];
 }
 
-/** Milliseconds for which the parts are cached. Changes by other processes are visible after that time. */
+/** Milliseconds for which the state is cached. Changes by other processes become visible after that time. */
 const CACHE_MS = 60_000;
 
-/** Reads the shown parts of the state on request, and caches them. */
+/** Reads the displayed parts of the state on request, and caches them. */
 class CachedState {
   readonly #opened: () => OpenWorkspace | undefined;
   #parts: Promise<StateParts | undefined> | undefined;
@@ -50,7 +50,7 @@ class CachedState {
   }
 
   /**
-   * Returns undefined until the manifests are loaded.
+   * Returns the displayed parts of the state; undefined until the manifests are loaded.
    * @throws UserError if the state cannot be read.
    */
   read(): Promise<StateParts | undefined> {
@@ -94,7 +94,7 @@ export class WatchSource implements PageSource, RunObserver {
   #checkedAt: Date | undefined;
   /** The actions that remained after the last check. */
   #remaining: PlanDocument | undefined;
-  /** The results of the last run. A run that did not read the platform keeps those of the last check. */
+  /** The results of the last run. If the run did not read the platform, the missing results are from the last check. */
   #last: JsonObject = {};
   readonly #comparisons: CallComparisons;
   #version = 0;
@@ -207,8 +207,8 @@ export class WatchSource implements PageSource, RunObserver {
     const reading = this.#state.read();
     const { runs: past = [] } = (await (storedRun === undefined ? reading : reading.catch(() => undefined))) ?? {};
     if (storedRun !== undefined) return detailOfKeptRun(storedRun, { past });
-    const found = past.find(({ run }) => run === id);
-    return found && detailOfPastRun(found);
+    const pastRun = past.find(({ run }) => run === id);
+    return pastRun && detailOfPastRun(pastRun);
   }
 
   async act({ action, subject, reason, by }: ActionRequest): Promise<void> {
@@ -233,7 +233,7 @@ export class WatchSource implements PageSource, RunObserver {
         this.#addRun(runOfDecision({ ...decision, result: 'resumed' }));
         break;
       default:
-        throw new UserError('watch cannot do this');
+        throw new UserError('Only a fleet has plans to approve or reject.');
     }
     log(`${by}: ${action}${reason === undefined ? '' : ` (${reason})`}`);
   }

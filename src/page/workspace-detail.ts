@@ -60,8 +60,7 @@ interface WorkspaceData
 
 /** The maximum number of runs listed for a workspace. */
 export const MAX_RUNS = 50;
-const REJECTED =
-  'The same changes do not request approval again; a different plan does. Until then, this plan can still be approved.';
+const REJECTED = 'Approval is requested again only for a different plan. Until then, this plan can still be approved.';
 
 export function detailOf({
   shown,
@@ -152,7 +151,7 @@ const MAX_LABELS = 20;
 
 function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
   const { failures, paused, vanishedAt, asked, plan, rejected } = shown;
-  const known: readonly (readonly [string, string | Date | null | undefined])[] = [
+  const facts: readonly (readonly [string, string | Date | null | undefined])[] = [
     ['Workspace', shown.workspaceId],
     ['Platform', shown.baseUrl],
     ['Commit', shown.commit],
@@ -168,7 +167,7 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
     ['Plan rejected', rejected && new Date(rejected.at)],
     ['Plan rejected by', rejected && pauseText(rejected)],
   ];
-  return known.flatMap(([name, value]): Fact[] => (value === null || value === undefined ? [] : [[name, value]]));
+  return facts.flatMap(([name, value]): Fact[] => (value === null || value === undefined ? [] : [[name, value]]));
 }
 
 export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
@@ -178,7 +177,7 @@ export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace)
   const isFailed = status === 'failed' && !isStopped;
   const stringsIn = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
   const fallback = checkedAt === null ? '' : '; the last valid ones are used';
-  const known: ShownProblem[] = [
+  const candidates: ShownProblem[] = [
     { heading: 'The project cannot be read', lines: stringsIn(problem) },
     { heading: 'Another run holds the lock', lines: stringsIn(isBusy && lock) },
     { heading: 'The last run was stopped', lines: stringsIn(...(isStopped ? [error, ...problems] : [])) },
@@ -190,10 +189,10 @@ export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace)
     { heading: `The newest manifests are invalid${fallback}`, lines: isFailed || isStopped ? [] : problems },
     { heading: 'There is no pull request for the drift', lines: stringsIn(request?.problem) },
   ];
-  return known.filter((each) => each.lines.length > 0);
+  return candidates.filter((each) => each.lines.length > 0);
 }
 
-/** Merges the resources of the plan, which may omit those in sync, with all others of the state. Those in sync come last. */
+/** Merges the resources of the plan, which may omit resources in sync, with the others of the state. Resources in sync come last. */
 export function resourcesOf(
   state: Pick<ShownState, 'resources'> | undefined,
   plan: PlanDocument | undefined,
@@ -201,8 +200,8 @@ export function resourcesOf(
 ): readonly ResourceRow[] {
   const { drift, missing, resources } = lastRunOf(shown.last);
   const planned = plan?.resources ?? [];
-  const known = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
-  const others = Object.entries(state?.resources ?? {}).filter(([address]) => !known.has(address));
+  const addresses = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
+  const others = Object.entries(state?.resources ?? {}).filter(([address]) => !addresses.has(address));
   const results = new Map(resources.map((each) => [each.address, each]));
   const status: ResourceRow['status'] = shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';
   const rows: ResourceRow[] = [

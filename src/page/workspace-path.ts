@@ -1,6 +1,6 @@
 import { type ActionName, actionNames } from './page-data.ts';
 
-/** Lists that only the API has. */
+/** The lists that only the API provides. */
 const lists = ['resources', 'runs', 'plans'] as const;
 
 export type WorkspacePath =

@@ -77,7 +77,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     const live = responses.liveSubject(address);
     const detail = await source.workspace(address, view === 'resource' ? path.resource : undefined);
     if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}.`);
-    const shown = { title: address, section: 'workspaces', live } as const;
+    const viewOptions = { title: address, section: 'workspaces', live } as const;
     if (view === 'action') return showConfirmation(c, path, { detail, live });
     if (view === 'workspace') {
       const { searchParams } = new URL(c.req.url);
@@ -87,14 +87,14 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
         searchParams.set('page', page);
         return c.redirect(`${back}?${searchParams}`, 302);
       }
-      return responses.show(c, workspaceView(detail, responses.context(c), query), shown);
+      return responses.show(c, workspaceView(detail, responses.context(c), query), viewOptions);
     }
     const body = resourceView(detail, path.resource, responses.context(c));
     if (body === undefined) {
       const text = detail.isUnread ? RESOURCES_UNKNOWN : `This workspace has no resource ${path.resource}.`;
       return responses.showMissing(c, text, back);
     }
-    return responses.show(c, body, { ...shown, title: `${path.resource} · ${address}` });
+    return responses.show(c, body, { ...viewOptions, title: `${path.resource} · ${address}` });
   }
 
   async function showConfirmation(

@@ -2,27 +2,27 @@ import { type ConcurrencyLimit, MAX_AUTO_CONCURRENCY, type ResponseTime } from '
 
 const FIRST_LIMIT = 16;
 
-/** The factor between two limits. It is small, so that one step above the server's capacity costs little. */
+/** The factor between two limits. It is small, so that a step above the server's capacity costs little. */
 const STEP = 1.25;
 
-/** Minimum mean share of the limit in flight for a response to be informative about the limit. */
-const FILLED = 0.85;
+/** The minimum share of the limit that must be in flight on average for a response to count. */
+const MIN_FILL = 0.85;
 
-/** The length of a round, in responses per concurrent request. A wave of nearly equal responses may end a round earlier. */
+/** The length of a round, in responses per concurrent request. A batch of nearly equal responses may end a round earlier. */
 const MIN_ROUND = 2;
 const MAX_ROUND = 20;
 /** A round ends when the error of its mean is a quarter of the decision threshold. */
 const PRECISION = Math.log(STEP) / 8;
-/** A round of nearly equal responses, with an error below this, ends with its first wave. */
-const WAVE_PRECISION = PRECISION / 2;
-/** The gap between two waves, as a share of the response time. */
-const WAVE_GAP = 0.1;
+/** A round whose error is at most this value may end after its first batch of concurrent requests. */
+const BATCH_PRECISION = PRECISION / 2;
+/** The gap between two batches, as a share of the response time. */
+const BATCH_GAP = 0.1;
 
 /** The rest period after a failed experiment, in responses per concurrent request. It doubles after each failure. */
 const FIRST_REST = 20;
 const MAX_REST = 160;
 
-/** The number of responses that a usable mean needs, and the number after which older responses fade. */
+/** The number of responses that a usable mean needs, and the number above which older responses lose weight. */
 const MIN_VALUES = 8;
 const MAX_VALUES = 500;
 
@@ -33,47 +33,50 @@ const SINGLE_COMPARISON_ERROR = 0.25;
 /** The maximum number of comparisons of a trial without a clear result. */
 const MAX_COMPARISONS = 10;
 
-/** The number of responses per concurrent request after which a timeout is forgotten. */
+/** The number of responses per concurrent request after which an earlier timeout no longer counts. */
 const TIMEOUT_MEMORY = 10;
 
-/** The CPU share of this thread above which it may cause the delays itself. */
-const BUSY = 0.8;
+/** The CPU share of this thread above which the thread itself may cause the delays. */
+const BUSY_THRESHOLD = 0.8;
 
-/** An experiment with a limit one step above or below the good one. Steps up and down alternate. */
+/** An experiment with a limit one step above or below the best limit. Steps up and down alternate. */
 interface Trial {
   readonly limit: number;
-  /** The logarithms of the relative response times in the last round at the good limit, and in the last round at this limit. */
+  /** The logarithm of the relative response time in the last round at the best limit. */
   before: number;
-  between: number;
+  /** The logarithm of the relative response time in the last round at the changed limit. */
+  changed: number;
   /** For each comparison: the change of the response time, relative to the change of the limit. */
   readonly changes: Sample;
 }
 
 /**
  * Searches for the limit with the highest throughput, which is concurrency divided by response time. Each change of the limit is an
- * experiment: a step up stays if throughput rose by at least half of the step, a step down if it clearly fell by less. A round at the
- * changed limit is compared with the mean of the rounds before and after it, so that other changes of the platform's speed do not count.
- * Refusals and timeouts halve the limit, which later returns to the last good one. Response times are compared as logarithms, so that one
- * slow response does not outweigh the others, and only between requests of the same type.
+ * experiment. A step up is kept if throughput rises by at least half of the step. A step down is kept if throughput clearly falls by less
+ * than half of the step. A round at a lower limit is compared with the mean of the rounds before and after it, so that other changes of
+ * the platform's speed do not count. Refusals and timeouts halve the limit, which later returns to the best limit. Response times are
+ * compared as logarithms, so that one slow response does not outweigh the others, and only between requests of the same type.
  */
 export class AdaptiveLimit implements ConcurrencyLimit {
   readonly #busy: () => number;
   #now = FIRST_LIMIT;
-  #good = FIRST_LIMIT;
+  /** The best known limit, to which the limit returns after experiments, refusals and timeouts. */
+  #best = FIRST_LIMIT;
   #direction: 'up' | 'down' = 'up';
   #trial: Trial | undefined;
-  /** The logarithm of the response time at the good limit, by type of request. */
+  /** The logarithm of the response time at the best limit, by request type. */
   readonly #usual = new Map<string, Sample>();
-  /** Response times of the round, relative to the usual ones. */
+  /** The response times of the round, relative to the usual response times. */
   #round = new Sample();
-  /** The number of responses in the round, comparable or not. */
+  /** The number of responses in the round, including those that are not comparable. */
   #responses = 0;
   #responsesSinceTimeout = 0;
   /** A number that changes with the limit. */
   #stamp = 0;
-  /** Start times of requests since the limit changed, until the first response shows how many of them filled the limit. */
+  /** The start times of requests since the limit changed. The first response ends the list and determines `#batchSize`. */
   #sent: number[] = [];
-  #wave: number | undefined;
+  /** The number of requests in the first batch after the limit changed. */
+  #batchSize: number | undefined;
   /** The number of responses until the next experiment. */
   #rest = 0;
   #nextRest = FIRST_REST;
@@ -88,21 +91,21 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   }
 
   stamp(now: number): number {
-    if (this.#wave === undefined) this.#sent.push(now);
+    if (this.#batchSize === undefined) this.#sent.push(now);
     return this.#stamp;
   }
 
-  /** Counts only responses to requests that were sent under this limit and that filled it. */
+  /** Ignores responses to requests that were sent under another limit or did not fill the limit. */
   answered(stamp: number, { type, milliseconds, at, inFlight }: ResponseTime): void {
     this.#responsesSinceTimeout++;
     if (stamp !== this.#stamp) return;
-    this.#wave ??= this.#sent.filter((sent) => sent < at - WAVE_GAP * milliseconds).length;
-    if (inFlight < FILLED * this.#now) return;
+    this.#batchSize ??= this.#sent.filter((sent) => sent < at - BATCH_GAP * milliseconds).length;
+    if (inFlight < MIN_FILL * this.#now) return;
     const time = Math.log(Math.max(milliseconds, 0.01));
     const usual = this.#usual.get(type) ?? new Sample(MAX_VALUES);
     this.#responses++;
     if (usual.count >= MIN_VALUES) this.#round.add(time - usual.mean);
-    if (this.#now === this.#good && this.#trial === undefined) this.#usual.set(type, usual.add(time));
+    if (this.#now === this.#best && this.#trial === undefined) this.#usual.set(type, usual.add(time));
     const isLong = this.#responses >= MAX_ROUND * Math.max(this.#now, MIN_VALUES);
     if (isLong || (this.#isComparable() && this.#round.error <= PRECISION)) this.#endRound();
   }
@@ -113,16 +116,16 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#halve();
   }
 
-  /** A single timeout among many good responses is no sign of load. */
+  /** A single timeout among many responses does not indicate load, so it does not lower the best limit. */
   timedOut(): void {
-    if (this.#responsesSinceTimeout < TIMEOUT_MEMORY * this.#good) this.#lower();
+    if (this.#responsesSinceTimeout < TIMEOUT_MEMORY * this.#best) this.#lower();
     this.#responsesSinceTimeout = 0;
     this.#halve();
   }
 
   #lower(): void {
-    const isTooHigh = this.#trial !== undefined && this.#now > this.#good;
-    if (!isTooHigh) this.#good = Math.max(1, Math.floor(Math.min(this.#good, this.#now) / STEP));
+    const isTooHigh = this.#trial !== undefined && this.#now > this.#best;
+    if (!isTooHigh) this.#best = Math.max(1, Math.floor(Math.min(this.#best, this.#now) / STEP));
     this.#direction = 'down';
   }
 
@@ -131,24 +134,24 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#change(Math.max(1, Math.floor(this.#now / 2)));
   }
 
-  /** Each comparison is longer than the last, so that no periodic load matches all of them. */
+  /** Each comparison is longer than the last one, so that periodic load cannot coincide with all of them. */
   #isComparable(): boolean {
     const isFirst = (this.#trial?.changes.count ?? 0) === 0;
-    const isWave = this.#round.count >= MIN_VALUES && this.#responses >= (this.#wave ?? 0);
-    if (isFirst && isWave && this.#round.error <= WAVE_PRECISION) return true;
+    const isFullBatch = this.#round.count >= MIN_VALUES && this.#responses >= (this.#batchSize ?? 0);
+    if (isFirst && isFullBatch && this.#round.error <= BATCH_PRECISION) return true;
     const minRound = MIN_ROUND + (this.#trial?.changes.count ?? 0) / 2;
     return this.#round.count >= minRound * Math.max(this.#now, MIN_VALUES);
   }
 
   #endRound(): void {
-    const isBusy = this.#busy() > BUSY;
-    if (this.#trial !== undefined) this.#judge(this.#trial, isBusy);
-    else if (this.#now < this.#good) this.#change(Math.min(this.#good, 2 * this.#now));
-    else this.#endGoodRound(isBusy);
+    const isBusy = this.#busy() > BUSY_THRESHOLD;
+    if (this.#trial !== undefined) this.#evaluateTrial(this.#trial, isBusy);
+    else if (this.#now < this.#best) this.#change(Math.min(this.#best, 2 * this.#now));
+    else this.#endRoundWithoutTrial(isBusy);
   }
 
-  /** Continues after a round at the good limit without a trial. */
-  #endGoodRound(isBusy: boolean): void {
+  /** Continues after a round at the best limit without a trial. */
+  #endRoundWithoutTrial(isBusy: boolean): void {
     this.#rest -= this.#responses;
     const { mean } = this.#round;
     if (this.#isComparable() && Math.abs(mean) <= Math.log(STEP) / 2) {
@@ -163,23 +166,23 @@ export class AdaptiveLimit implements ConcurrencyLimit {
         this.#rest = 0;
       }
     }
-    this.#change(this.#good);
+    this.#change(this.#best);
   }
 
-  #judge(trial: Trial, isBusy: boolean): void {
+  #evaluateTrial(trial: Trial, isBusy: boolean): void {
     const { limit, changes } = trial;
     const { mean } = this.#round;
-    const step = Math.log(limit / this.#good);
+    const step = Math.log(limit / this.#best);
     if (!this.#isComparable()) this.#rejectTrial(isBusy);
-    else if (limit > this.#good) {
+    else if (limit > this.#best) {
       // If responses became much faster, the platform itself changed: a higher limit cannot cause that.
       if (Math.max(mean, Math.abs(mean - trial.before)) < step / 2) this.#acceptTrial(mean, isBusy);
       else this.#rejectTrial(isBusy);
     } else if (this.#now === limit) {
-      trial.between = mean;
-      this.#change(this.#good);
+      trial.changed = mean;
+      this.#change(this.#best);
     } else {
-      changes.add((trial.between - (trial.before + mean) / 2) / step);
+      changes.add((trial.changed - (trial.before + mean) / 2) / step);
       trial.before = mean;
       const uncertainty = changes.count === 1 ? SINGLE_COMPARISON_ERROR : 2 * changes.error;
       const minComparisons = limit < FIRST_LIMIT ? MIN_COMPARISONS_BELOW : 1;
@@ -192,9 +195,9 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   }
 
   #acceptTrial(slower: number, isBusy: boolean): void {
-    const limit = this.#trial?.limit ?? this.#good;
+    const limit = this.#trial?.limit ?? this.#best;
     this.#trial = undefined;
-    this.#good = limit;
+    this.#best = limit;
     for (const usual of this.#usual.values()) usual.shift(slower, this.#responses);
     this.#nextRest = FIRST_REST;
     if (this.#now === limit) this.#startTrial(isBusy, 0);
@@ -203,31 +206,31 @@ export class AdaptiveLimit implements ConcurrencyLimit {
 
   #rejectTrial(isBusy: boolean): void {
     this.#trial = undefined;
-    if (isBusy) this.#rest = FIRST_REST * this.#good;
-    else if (this.#direction === 'down' || this.#good === 1) {
+    if (isBusy) this.#rest = FIRST_REST * this.#best;
+    else if (this.#direction === 'down' || this.#best === 1) {
       // Below the first limit, a step down may have been a mistake, so try a step up again soon.
-      if (this.#good < FIRST_LIMIT) this.#nextRest = FIRST_REST;
+      if (this.#best < FIRST_LIMIT) this.#nextRest = FIRST_REST;
       this.#restAfterFailure();
     }
     this.#direction = this.#direction === 'up' ? 'down' : 'up';
-    this.#change(this.#good);
+    this.#change(this.#best);
   }
 
   /** Starts a trial, except during a rest. If this thread is the bottleneck, a lower limit would not help. */
   #startTrial(isBusy: boolean, before: number): void {
-    if (isBusy || this.#good === 1) this.#direction = 'up';
-    else if (this.#good === MAX_AUTO_CONCURRENCY && this.#direction === 'up') {
+    if (isBusy || this.#best === 1) this.#direction = 'up';
+    else if (this.#best === MAX_AUTO_CONCURRENCY && this.#direction === 'up') {
       this.#direction = 'down';
       this.#restAfterFailure();
     }
-    const limit = this.#direction === 'up' ? stepUp(this.#good) : stepDown(this.#good);
-    const isTried = this.#rest <= 0 && limit !== this.#good;
-    if (isTried) this.#trial = { limit, before, between: 0, changes: new Sample() };
-    this.#change(isTried ? limit : this.#good);
+    const limit = this.#direction === 'up' ? stepUp(this.#best) : stepDown(this.#best);
+    const startsTrial = this.#rest <= 0 && limit !== this.#best;
+    if (startsTrial) this.#trial = { limit, before, changed: 0, changes: new Sample() };
+    this.#change(startsTrial ? limit : this.#best);
   }
 
   #restAfterFailure(): void {
-    this.#rest = this.#nextRest * this.#good;
+    this.#rest = this.#nextRest * this.#best;
     this.#nextRest = Math.min(2 * this.#nextRest, MAX_REST);
   }
 
@@ -235,7 +238,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     if (limit !== this.#now) {
       this.#stamp++;
       this.#sent = [];
-      this.#wave = undefined;
+      this.#batchSize = undefined;
     }
     this.#now = limit;
     this.#round = new Sample();
@@ -258,7 +261,7 @@ class Sample {
   #squares = 0;
   readonly #maxCount: number;
 
-  /** @param maxCount the number of values after which older ones fade. */
+  /** @param maxCount the number of values above which older values lose weight. */
   constructor(maxCount = Number.POSITIVE_INFINITY) {
     this.#maxCount = maxCount;
   }
@@ -275,7 +278,7 @@ class Sample {
     return this;
   }
 
-  /** Adds `by` to the mean, based on `count` values. */
+  /** Adds `by` to the mean. The mean then has the weight of at most `count` values. */
   shift(by: number, count: number): void {
     this.mean += by;
     this.count = Math.min(this.count, count);

@@ -3,8 +3,8 @@ const DELIMITERS = '/\\%;';
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 /**
- * Normalizes a base URL (RFC 3986, section 6.2.2, in addition to the URL parser). The result is compared and sent. A text that is not a base
- * URL is returned unchanged, and `parseBaseUrl` rejects it.
+ * Normalizes a base URL with the URL parser and RFC 3986, section 6.2.2. The result is used in comparisons and requests. A string that is
+ * not a base URL is returned unchanged, and `parseBaseUrl` rejects it.
  */
 export function normalizedBaseUrl(text: string): string {
   const url = URL.parse(text);
@@ -15,7 +15,7 @@ export function normalizedBaseUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Returns the scheme, host and port of a base URL, or the text itself if it is not a URL. */
+/** Returns the scheme, host and port of a base URL, or the string itself if it is not a URL. */
 export function originOf(baseUrl: string): string {
   return URL.parse(baseUrl)?.origin ?? baseUrl;
 }

@@ -16,10 +16,10 @@ function busyShare(): () => number {
   };
 }
 
-/** The minimum number of successes between two steps up, or the current limit if that is higher. */
+/** Each increase requires this number of successes, or as many as the current limit if that is higher. */
 const SUCCESSES_PER_STEP = 10;
 
-/** A configured limit. Each refusal halves it, and successes raise it again in steps of one. */
+/** A configured limit. Each refusal halves the current limit, and successes raise it again in steps of one. */
 class FixedLimit implements ConcurrencyLimit {
   readonly #max: number;
   #now: number;

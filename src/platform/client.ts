@@ -7,14 +7,14 @@ import type { ApiKeyRecord, InvoiceRecord, KnowledgeBaseRecord } from './records
 import type { WorkspaceCheck } from './workspace-check.ts';
 
 /**
- * The platform's API, with one method for each endpoint. All methods throw `PlatformError`. Lists are fetched page by page while they are
- * iterated, 100 records each; an aborted iteration fetches no further page. Lists omit records of other workspaces; reads by id return
- * them.
+ * The platform's API, with one method for each endpoint. All methods throw `PlatformError`. Lists are fetched during the iteration, one
+ * page of 100 records at a time; if the iteration ends early, no further page is fetched. Lists omit records of other workspaces; reads by
+ * id return them.
  */
 export interface PlatformClient extends AsyncDisposable {
   /** Tracks the workspaces of the records that were read. */
   readonly workspaceCheck: WorkspaceCheck;
-  /** Returns the current concurrency limit. This is a method so that a copy of the client does not keep an old number. */
+  /** Returns the current concurrency limit. This is a method so that a copy of the client does not keep an outdated value. */
   atOnce(): number;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
@@ -47,22 +47,22 @@ export interface PlatformClient extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The permission to write to the platform. It may end at any time. */
+/** The permission to write to the platform. It may expire at any time. */
 export interface WritePermission {
-  /** This is checked right before the first byte of each write. If it is false, call `renew` first. */
+  /** Checked right before the first byte of each write. If false, `renew` must be called first. */
   readonly mayWrite: boolean;
   /** Renews the permission. Rejects if writes are no longer allowed. */
   renew(): Promise<void>;
 }
 
-/** Returns the schema of a record. It is created on first use. */
+/** Returns the schema of a record. The schema is created on first use. */
 export type Schema<T> = () => z.ZodType<T>;
 
 export interface IdentifiedRecord {
   readonly id: string;
 }
 
-/** One method for each endpoint that the platform may have. A kind must call only those that exist for it. */
+/** One method for each endpoint that the platform may have. A kind must call only the endpoints that exist for its records. */
 export interface RecordCollection<T extends IdentifiedRecord> {
   list(): AsyncIterable<T>;
   get(id: string): Promise<T>;

@@ -10,10 +10,10 @@ export function isConcurrency(value: unknown): value is Concurrency {
 
 /** The response time of one request. */
 export interface ResponseTime {
-  /** The type of the request. On an idle platform, all requests of one type take equally long. */
+  /** The type of the request. On an idle platform, all requests of one type take the same time. */
   readonly type: string;
   readonly milliseconds: number;
-  /** When the response arrived, in milliseconds of the clock that `stamp` uses. */
+  /** The time at which the response arrived, in milliseconds, by the same clock as in `stamp`. */
   readonly at: number;
   /** The mean number of requests in flight during the request. */
   readonly inFlight: number;

@@ -5,7 +5,7 @@ import type { Secret } from '../values/value.ts';
 import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 /**
- * Parses the base URL of all requests, which may have a path. Throws `UserError` unless it is a plain http or https URL: credentials, a
+ * Parses the base URL of all requests: an http or https URL that may have a path. Throws `UserError` for any other URL: credentials, a
  * query or a fragment would be lost or sent to the wrong server.
  */
 export function parseBaseUrl(text: string): URL {
@@ -24,7 +24,7 @@ function invalidBaseUrl(problem: string): UserError {
   });
 }
 
-/** Returns true if a text can be sent as an API key. */
+/** Returns true if a string can be sent as an API key: it consists of visible ASCII characters. */
 export function isApiKey(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
@@ -35,7 +35,7 @@ export function bearer(apiKey: Secret): string {
   if (!isApiKey(key)) {
     throw new UserError(
       `the API key ${apiKey.name} ${key === '' ? 'is empty' : 'contains spaces, line breaks or invalid characters'}`,
-      { hint: 'Set it to the key as the dashboard shows it, and nothing else.' },
+      { hint: 'Set it to the exact key from the dashboard.' },
     );
   }
   return `Bearer ${key}`;
@@ -53,9 +53,9 @@ export interface ConnectOptions {
 export class Pools {
   readonly #pools = new Map<string, Promise<Dispatcher>>();
 
-  to(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
-    const key = JSON.stringify([origin, connecting, connecting.proxy?.credentials?.reveal()]);
-    const pool = this.#pools.get(key) ?? poolFor(origin, connecting);
+  to(origin: string, connectOptions: ConnectOptions): Promise<Dispatcher> {
+    const key = JSON.stringify([origin, connectOptions, connectOptions.proxy?.credentials?.reveal()]);
+    const pool = this.#pools.get(key) ?? poolFor(origin, connectOptions);
     this.#pools.set(key, pool);
     return pool;
   }
@@ -66,8 +66,8 @@ export class Pools {
 }
 
 /** Creates a connection pool. undici is loaded only with the first request. */
-export async function poolFor(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
-  const { connections, connectMilliseconds, proxy, ca } = connecting;
+export async function poolFor(origin: string, connectOptions: ConnectOptions): Promise<Dispatcher> {
+  const { connections, connectMilliseconds, proxy, ca } = connectOptions;
   const [PoolOf, secureContext] = await Promise.all([loadPool(), secureContextOf(ca)]);
   const options = {
     connections,

@@ -6,15 +6,15 @@ export interface DateRange {
   readonly to?: string | undefined;
 }
 
-/** Returns true if a period ends before it begins. If only one end is a date, the day of the other one in UTC is compared. */
+/** Returns true if a period ends before it begins. If an end is a date, the UTC days of both ends are compared. */
 export function isReversed(from: string, to: string): boolean {
   return isDay(from) || isDay(to) ? dayOf(to) < dayOf(from) : momentOf(to) < momentOf(from);
 }
 
 /**
- * Returns the filter for a request. `date_to` is the day after the last one, because the platform may interpret a date as the start of that
+ * Returns the filter for a request. `date_to` is the day after the last day, because the platform may interpret a date as the start of that
  * day. `date_from` is a complete UTC time, so that it does not depend on a time zone. The response may include calls of the day after the
- * range, so the caller must filter it again.
+ * range, so the caller must filter the calls again.
  */
 export function asFilter({ from, to }: DateRange): {
   readonly date_from?: string;
@@ -26,7 +26,7 @@ export function asFilter({ from, to }: DateRange): {
   };
 }
 
-/** Returns true if a time of the platform is in the range. Dates are complete UTC days, and the last one is included. */
+/** Returns true if a time from the platform is in the range. A date stands for a complete UTC day, and both ends are included. */
 export function isWithin(moment: string, { from, to }: DateRange): boolean {
   const at = momentOf(moment);
   if (from !== undefined && at < momentOf(from)) return false;

@@ -3,18 +3,18 @@ import { isDeeperThan } from '../values/json.ts';
 import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
 /** The decoded body of a response, or the reason why it is not JSON. The reason is not yet safe for a terminal. */
-type Decoded = { readonly value: unknown } | { readonly problem: string };
+type DecodeResult = { readonly value: unknown } | { readonly problem: string };
 
 /** The maximum depth of a response. No manifest is nested that deeply, and recursion is safe up to this depth. */
 const MAX_DEPTH = 200;
 
-/** Decodes the body of a successful response. The content type does not matter. */
+/** Decodes the body of a successful response. The content type appears only in problems. */
 export function decodeJson(
   body: Buffer,
   { contentType, redact }: { readonly contentType: string | undefined; redact(text: string): string },
-): Decoded {
+): DecodeResult {
   if (body.length === 0) return { problem: 'the response is empty' };
-  // Decoding would insert replacement characters, which the next update would send to the platform.
+  // Decoding invalid UTF-8 would insert replacement characters, which the next update would send to the platform.
   if (!isUtf8(body)) return { problem: 'the response is not UTF-8' };
   const text = body.toString('utf8');
   try {

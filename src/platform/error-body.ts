@@ -1,10 +1,10 @@
 import { isObject, tryParseJson } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
-/** The content of an error response. The API does not document the format of error responses, so all common formats are accepted. */
+/** The content of an error response. The API does not document a format, so all common formats are accepted. */
 interface ErrorBody {
   readonly code?: string;
-  /** The problems on one line of at most 300 characters, each after the name of its field. */
+  /** The problems on one line of at most 300 characters, each prefixed with its field name. */
   readonly detail?: string;
   /** The path of the first rejected field, separated by dots. */
   readonly field?: string;
@@ -13,9 +13,9 @@ interface ErrorBody {
 const MAX_DETAIL_LENGTH = 300;
 const MAX_NAME_LENGTH = 100;
 /** The maximum number of problems. More would not fit on a line. */
-const MAX_COMPLAINTS = 10;
+const MAX_PROBLEMS = 10;
 
-interface Complaint {
+interface ReportedProblem {
   readonly field: string | undefined;
   readonly text: string | undefined;
   readonly code: string | undefined;
@@ -28,11 +28,11 @@ export function readErrorBody(body: Buffer, redact: (text: string) => string): E
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return {};
-  const complaints = complaintsOf(text, redact).slice(0, MAX_COMPLAINTS);
+  const problems = problemsOf(text, redact).slice(0, MAX_PROBLEMS);
   const line = (part: string, length: number) => oneLine(part, length, redact);
-  const detail = line(complaints.map(sentence).filter(Boolean).join('; '), MAX_DETAIL_LENGTH);
-  const field = line(complaints.find((complaint) => complaint.field)?.field ?? '', MAX_NAME_LENGTH);
-  const code = line(complaints.find((complaint) => complaint.code)?.code ?? '', MAX_NAME_LENGTH);
+  const detail = line(problems.map(formatProblem).filter(Boolean).join('; '), MAX_DETAIL_LENGTH);
+  const field = line(problems.find((problem) => problem.field)?.field ?? '', MAX_NAME_LENGTH);
+  const code = line(problems.find((problem) => problem.code)?.code ?? '', MAX_NAME_LENGTH);
   return {
     ...(code === '' ? {} : { code }),
     ...(detail === '' ? {} : { detail }),
@@ -40,25 +40,25 @@ export function readErrorBody(body: Buffer, redact: (text: string) => string): E
   };
 }
 
-function sentence({ field, text }: Complaint): string {
+function formatProblem({ field, text }: ReportedProblem): string {
   if (field === undefined) return text ?? '';
   return text === undefined ? field : `${field}: ${text}`;
 }
 
-function complaintsOf(text: string, redact: (text: string) => string): readonly Complaint[] {
+function problemsOf(text: string, redact: (text: string) => string): readonly ReportedProblem[] {
   // Redact first: a secret may contain text that looks like a tag.
-  if (looksLikeMarkup(text)) return [plain(textOfMarkup(redact(text)))];
+  if (looksLikeMarkup(text)) return [textProblem(textOfMarkup(redact(text)))];
   const value = tryParseJson(text);
-  if (value === undefined) return [plain(text)];
+  if (value === undefined) return [textProblem(text)];
   const found = fromJson(value, 0);
-  return found.length > 0 ? found : [plain(isEmpty(value) ? '' : text)];
+  return found.length > 0 ? found : [textProblem(isEmpty(value) ? '' : text)];
 }
 
 function isEmpty(value: unknown): boolean {
   return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
-function plain(text: string): Complaint {
+function textProblem(text: string): ReportedProblem {
   return { field: undefined, text, code: undefined };
 }
 
@@ -66,13 +66,13 @@ function plain(text: string): Complaint {
 const LISTS = ['errors', 'issues', 'violations', 'invalid-params', 'invalid_params', 'details', 'detail', 'message'];
 const WRAPPERS = ['error', 'errors', 'fault', 'data', 'response', 'detail', 'message'];
 
-function fromJson(value: unknown, depth: number): readonly Complaint[] {
-  if (typeof value === 'string') return value.trim() === '' ? [] : [plain(value)];
+function fromJson(value: unknown, depth: number): readonly ReportedProblem[] {
+  if (typeof value === 'string') return value.trim() === '' ? [] : [textProblem(value)];
   if (depth > 3) return [];
-  if (Array.isArray(value)) return value.slice(0, MAX_COMPLAINTS).flatMap((item) => fromJson(item, depth + 1));
+  if (Array.isArray(value)) return value.slice(0, MAX_PROBLEMS).flatMap((item) => fromJson(item, depth + 1));
   if (!isObject(value)) return [];
-  const own = ownComplaint(value);
-  const inner = innerComplaints(value, depth);
+  const own = ownProblem(value);
+  const inner = innerProblems(value, depth);
   if (inner.length > 0) {
     // The outer text is a heading ("The given data was invalid") that is redundant if there are details.
     const [first, ...others] = inner;
@@ -84,7 +84,7 @@ function fromJson(value: unknown, depth: number): readonly Complaint[] {
   return fromFields(value);
 }
 
-function innerComplaints(value: Readonly<Record<string, unknown>>, depth: number): readonly Complaint[] {
+function innerProblems(value: Readonly<Record<string, unknown>>, depth: number): readonly ReportedProblem[] {
   for (const key of LISTS) {
     if (Array.isArray(value[key])) {
       const found = fromJson(value[key], depth + 1);
@@ -100,7 +100,7 @@ function innerComplaints(value: Readonly<Record<string, unknown>>, depth: number
   return [];
 }
 
-function ownComplaint(value: Readonly<Record<string, unknown>>): Complaint {
+function ownProblem(value: Readonly<Record<string, unknown>>): ReportedProblem {
   const text = firstText(value, [
     'message',
     'error_description',
@@ -111,11 +111,11 @@ function ownComplaint(value: Readonly<Record<string, unknown>>): Complaint {
     'title',
     'error',
   ]);
-  const named =
+  const token =
     firstText(value, ['code', 'error_code', 'errorCode', 'error', 'type']) ??
     (isObject(value.extensions) ? firstText(value.extensions, ['code']) : undefined);
   const code =
-    named !== undefined && named !== text && /^[\w.:-]+$/.test(named) && !/^https?:/.test(named) ? named : undefined;
+    token !== undefined && token !== text && /^[\w.:-]+$/.test(token) && !/^https?:/.test(token) ? token : undefined;
   return { field: fieldOf(value), text, code };
 }
 
@@ -128,23 +128,23 @@ function firstText(value: Readonly<Record<string, unknown>>, keys: readonly stri
   return undefined;
 }
 
-/** Reads `{ "name": ["is too long"], "retries": "is too large" }`. */
-function fromFields(value: Readonly<Record<string, unknown>>): readonly Complaint[] {
-  const complaints: Complaint[] = [];
+/** Reads problems by field, such as `{ "name": ["is too long"], "retries": "is too large" }`. */
+function fromFields(value: Readonly<Record<string, unknown>>): readonly ReportedProblem[] {
+  const problems: ReportedProblem[] = [];
   for (const [key, problem] of Object.entries(value)) {
     const texts = Array.isArray(problem) ? problem : [problem];
     for (const item of texts) {
-      const text = typeof item === 'string' ? item : isObject(item) ? ownComplaint(item).text : undefined;
+      const text = typeof item === 'string' ? item : isObject(item) ? ownProblem(item).text : undefined;
       if (text === undefined) return [];
-      complaints.push({ field: key, text, code: isObject(item) ? ownComplaint(item).code : undefined });
+      problems.push({ field: key, text, code: isObject(item) ? ownProblem(item).code : undefined });
     }
   }
-  return complaints;
+  return problems;
 }
 
 function fieldOf(value: Readonly<Record<string, unknown>>): string | undefined {
   const source = isObject(value.source) ? (value.source.pointer ?? value.source.parameter) : undefined;
-  for (const place of [
+  for (const candidate of [
     value.field,
     value.path,
     value.loc,
@@ -154,13 +154,13 @@ function fieldOf(value: Readonly<Record<string, unknown>>): string | undefined {
     value.name,
     source,
   ]) {
-    const steps = Array.isArray(place) ? place : typeof place === 'string' ? place.split(/[/.]/) : [];
-    const named = steps.filter(
+    const steps = Array.isArray(candidate) ? candidate : typeof candidate === 'string' ? candidate.split(/[/.]/) : [];
+    const parts = steps.filter(
       (step) => (typeof step === 'string' && step !== '' && step !== '#') || typeof step === 'number',
     );
-    // FastAPI prefixes the path with the part of the request (body, query), JSON:API with its envelope.
-    while (named.length > 1 && ['body', 'query', 'data', 'attributes'].includes(String(named[0]))) named.shift();
-    if (named.length > 0) return named.join('.');
+    // FastAPI prefixes the path with the part of the request (body, query). JSON:API prefixes it with its envelope.
+    while (parts.length > 1 && ['body', 'query', 'data', 'attributes'].includes(String(parts[0]))) parts.shift();
+    if (parts.length > 0) return parts.join('.');
   }
   return undefined;
 }

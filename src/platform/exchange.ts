@@ -6,7 +6,7 @@ export type AttemptResult =
       readonly type: 'response';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
-      /** The body. The body of an error response may be truncated. */
+      /** The body. For an error response, it may be truncated. */
       readonly body: Buffer;
     }
   | {
@@ -32,7 +32,7 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
  * One request in flight. It handles undici's events directly, because only `onRequestStart`, which is called right before the first byte is
- * written, tells whether a request can have reached the platform.
+ * written, shows whether a request may have reached the platform.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<AttemptResult>;
@@ -57,7 +57,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
     this.#permission = limits.permission;
-    // After the process was suspended, timers fire before sockets. Wait for sockets that already have the response.
+    // After a suspended process resumes, timers fire before sockets. Wait for sockets that already have the response.
     const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
     this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
   }
@@ -67,7 +67,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The request was stopped while it waited for a connection, or undici would write it a second time, which would make `sent` wrong.
+    // The request was stopped while it waited for a connection, its permission has expired, or undici would write it a second time,
+    // which would make `sent` wrong.
     if (this.#settled || this.#sent || this.#permission?.mayWrite === false) {
       controller.abort(new Error('given up'));
       this.#fail('network', undefined);
@@ -98,22 +99,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#chunks.push(chunk);
     if (this.#size > MAX_ERROR_BYTES) {
-      this.#answer(this.#status);
+      this.#settleResponse(this.#status);
       this.#controller?.abort(new Error('read enough'));
     }
   }
 
   onResponseEnd(): void {
-    if (this.#status !== undefined) this.#answer(this.#status);
+    if (this.#status !== undefined) this.#settleResponse(this.#status);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     // The status of an error response is sufficient, even if its body is incomplete.
-    if (this.#status !== undefined && !isSuccess(this.#status)) this.#answer(this.#status);
+    if (this.#status !== undefined && !isSuccess(this.#status)) this.#settleResponse(this.#status);
     else this.#fail('network', error);
   }
 
-  #answer(status: number): void {
+  #settleResponse(status: number): void {
     if (this.#settled) return;
     const [first] = this.#chunks;
     const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);

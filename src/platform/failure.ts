@@ -52,7 +52,7 @@ export function malformed(
   return errorOf(call, 'malformed', { facts: response, message });
 }
 
-/** Returns the error for a request that is not sent because the platform, with this status, asks for too long a pause. */
+/** Returns the error for a request that is not sent because the platform asks, with this status, for a pause that is too long. */
 export function pauseTooLongError(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const reason = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
   const message = `the platform ${reason} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
@@ -128,13 +128,13 @@ const KEY_WORDS: Readonly<Record<number, string>> = {
 };
 
 function originOf(location: string | undefined, call: FailedCall): string {
-  // Redact before parsing, which makes the host lower-case.
+  // Redact before parsing, because parsing converts the host to lower case.
   const target = call.redact(location ?? '');
   if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return '';
   return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
 }
 
-/** Describes why there is no response, as a phrase that names the server. */
+/** Describes a failed attempt, as a phrase that names the server. */
 export function failureWords(peer: Peer, result: AttemptResult & { type: 'failure' }): string {
   switch (result.reason) {
     case 'aborted':
@@ -165,7 +165,7 @@ function networkWords(peer: Peer, error: Error | undefined): string {
   return `no response from ${hostWords(peer)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** Copies an error of undici or the system without the response and the socket that it may refer to. */
+/** Copies the message and the code of an error. The original may hold a reference to the response or the socket. */
 function causeOf(call: FailedCall, error: Error | undefined): Error | undefined {
   if (error === undefined) return undefined;
   return Object.assign(new Error(oneLine(error.message, 200, call.redact)), { code: errorCode(error) });

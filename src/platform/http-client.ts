@@ -43,35 +43,35 @@ export function createClient(options: ClientOptions): PlatformClient {
   const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
-    const one = (id: string) => `${path}/${segment(id)}`;
+    const pathOf = (id: string) => `${path}/${encodeSegment(id)}`;
     return {
       list: () => list(record(), path, byId),
-      get: async (id) => get(record(), one(id), id),
+      get: async (id) => get(record(), pathOf(id), id),
       create: async (body) => write(record(), { method: 'POST', path }, body),
-      update: async (id, body) => write(record(), { method: 'PUT', path: one(id) }, body),
+      update: async (id, body) => write(record(), { method: 'PUT', path: pathOf(id) }, body),
     };
   };
-  const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
-  const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
+  const agent = (id: string) => `/api/v1/agents/${encodeSegment(id)}`;
+  const workspace = () => `/api/v1/workspaces/${encodeSegment(workspaceId)}`;
   return {
     workspaceCheck,
     atOnce: () => transport.atOnce(),
     agents: {
       ...collection('agents', agentRecord),
       versions: (id) => list(versionSummary(), `${agent(id)}/versions`, ({ version }) => version),
-      version: async (id, version) => get(agentRecord(), `${agent(id)}/versions/${segment(String(version))}`),
+      version: async (id, version) => get(agentRecord(), `${agent(id)}/versions/${encodeSegment(String(version))}`),
       latestVersion: async (id) => get(agentRecord(), `${agent(id)}/versions/latest`),
     },
     numbers: collection('numbers', numberRecord),
     knowledgeBases: collection('knowledge-bases', knowledgeBaseRecord),
     calls: {
       list: (filter = {}) => requests.calls(filter),
-      get: async (id) => get(callRecord(), `/api/v1/call-histories/${segment(id)}`, id),
+      get: async (id) => get(callRecord(), `/api/v1/call-histories/${encodeSegment(id)}`, id),
     },
     users: {
       list: () => requests.users(`${workspace()}/users`),
       update: async (id, body) =>
-        write(userRecord(), { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
+        write(userRecord(), { method: 'PUT', path: `${workspace()}/users/${encodeSegment(id)}` }, body),
     },
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
     apiKeys: { list: () => list(apiKeyRecord(), '/api/v1/api-keys', byId) },
@@ -112,7 +112,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
     const request: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { request, response: await transport.send({ ...request, body }), unexpectedFields };
   };
-  /** Sends `size` until the platform refuses it. The API document does not list this parameter for these endpoints. */
+  /** Sends `size` until the platform rejects it. The API document does not list this parameter for these endpoints. */
   const requestSized = (path: string, size: Query) => {
     let sendsSize = true;
     return async (query: Query): Promise<Received> => {
@@ -120,7 +120,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
         try {
           return await fetchPage(path, { ...size, ...query });
         } catch (error) {
-          // The platform may have refused only `size`.
+          // The platform may have rejected only `size`.
           const isInvalid = error instanceof PlatformError && (error.status === 400 || error.status === 422);
           if (!isInvalid) throw error;
         }
@@ -130,7 +130,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
       return page;
     };
   };
-  /** Yields the records of a list without those of other workspaces. */
+  /** Yields the records of a list, except records of other workspaces. */
   async function* own<T extends object>(records: AsyncIterable<T>): AsyncGenerator<T> {
     for await (const record of records) if (workspaceCheck.admits(record)) yield record;
   }
@@ -142,7 +142,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
       const response = await transport.send({ ...request, lastDigest: cache && (cached?.digest ?? '') });
       const received = { request, response, unexpectedFields };
       const { digest } = response;
-      // The platform may report a missing version by a success with empty data.
+      // The platform may report a missing version with a success status and empty data.
       if (id === undefined) refuseEmpty(received);
       const isUnchanged = cached !== undefined && digest === cached.digest;
       const record = isUnchanged ? (cached.record as T) : readRecord(schema, received);
@@ -198,8 +198,8 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
           if (status === undefined || !BODY_REFUSED.has(status)) throw error;
           filtersIn = 'query';
           // If the request also fails without the body, the body was not the reason.
-          return await read().catch((again) => {
-            throw again instanceof PlatformError && again.status === status ? error : again;
+          return await read().catch((second) => {
+            throw second instanceof PlatformError && second.status === status ? error : second;
           });
         }
       };
@@ -237,8 +237,8 @@ function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): Platfo
   );
 }
 
-/** Encodes a path segment. Throws `UserError` for a text that would change the path. */
-function segment(text: string): string {
+/** Encodes a path segment. Throws `UserError` for a string that would change the path. */
+function encodeSegment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" is not a valid record id`);
   return encodeURIComponent(text.toWellFormed());
 }

@@ -1,7 +1,7 @@
 export interface Flight {
-  /** When the request began. */
+  /** The start time of the request, in milliseconds. */
   readonly since: number;
-  /** The total duration of all requests until then, in milliseconds. */
+  /** The total duration of all requests until `since`, in milliseconds. */
   readonly before: number;
 }
 
@@ -23,7 +23,7 @@ export class InFlight {
     return { since: this.#at, before: this.#sum };
   }
 
-  /** Returns the mean number of requests in flight since this one began, including itself. Must be called once per request. */
+  /** Returns the mean number of requests in flight since this request began, including this request. Must be called once per request. */
   end({ since, before }: Flight): number {
     this.#advance();
     const mean = this.#at > since ? (this.#sum - before) / (this.#at - since) : this.#count;

@@ -7,8 +7,8 @@ type HttpResponse = AttemptResult & { readonly type: 'response' };
 const MAX_ENCODINGS = 3;
 
 /**
- * Decompresses the body of a response. Servers may compress without a request to do so. undici's own interceptor is experimental and prints
- * a warning.
+ * Decompresses the body of a response. Servers may compress a response even if the request does not allow it. undici's own interceptor is
+ * not used, because it is experimental and prints a warning.
  * @returns a failure if the body is damaged, incomplete, larger than `maxBodyBytes` when decompressed, or has an unknown encoding. An error
  * response keeps its status and the readable part of its body.
  */

@@ -2,10 +2,10 @@ import type { Dispatcher } from 'undici';
 import { type ConnectOptions, Pools, poolFor } from './connection.ts';
 import type { Method } from './retry.ts';
 
-/** A limit of concurrent requests, and connections, that several clients share. If there are several platforms, each gets at most half. */
+/** A limit on concurrent requests and connections that several clients share. If they use several platforms, each gets at most half. */
 export class JointLimit {
   readonly #max: number;
-  readonly #held = new Map<string, number>();
+  readonly #slotsInUse = new Map<string, number>();
   readonly #waiting: { readonly origin: string; grant(): void }[] = [];
   readonly #pools = new Pools();
   #inFlight = 0;
@@ -49,9 +49,9 @@ export class JointLimit {
 
   release(origin: string): void {
     this.#inFlight--;
-    const remaining = (this.#held.get(origin) ?? 0) - 1;
-    if (remaining > 0) this.#held.set(origin, remaining);
-    else this.#held.delete(origin);
+    const remaining = (this.#slotsInUse.get(origin) ?? 0) - 1;
+    if (remaining > 0) this.#slotsInUse.set(origin, remaining);
+    else this.#slotsInUse.delete(origin);
     this.#grantSlots();
   }
 
@@ -60,8 +60,8 @@ export class JointLimit {
    * would be unknown whether a write was executed.
    * @internal
    */
-  reads(origin: string, connecting: Omit<ConnectOptions, 'connections'>): Promise<Dispatcher> {
-    return this.#pools.to(origin, { ...connecting, connections: this.#max });
+  reads(origin: string, connectOptions: Omit<ConnectOptions, 'connections'>): Promise<Dispatcher> {
+    return this.#pools.to(origin, { ...connectOptions, connections: this.#max });
   }
 
   async close(): Promise<void> {
@@ -69,12 +69,12 @@ export class JointLimit {
   }
 
   #isFree(origin: string): boolean {
-    return this.#inFlight < this.#max && (this.#held.get(origin) ?? 0) < this.maxPerPlatform;
+    return this.#inFlight < this.#max && (this.#slotsInUse.get(origin) ?? 0) < this.maxPerPlatform;
   }
 
   #grant(origin: string): void {
     this.#inFlight++;
-    this.#held.set(origin, (this.#held.get(origin) ?? 0) + 1);
+    this.#slotsInUse.set(origin, (this.#slotsInUse.get(origin) ?? 0) + 1);
   }
 
   /** Grants free slots to the first waiting requests that may use them. */
@@ -89,15 +89,15 @@ export class JointLimit {
   }
 }
 
-/** The connections of one client. Those for reads may be shared with other clients. */
+/** The connections of one client. Read connections may be shared with other clients. */
 export class Connections {
   readonly #open: () => Promise<Dispatcher>;
   readonly #shared: Promise<Dispatcher> | undefined;
   #own: Promise<Dispatcher> | undefined;
 
-  constructor(origin: string, connecting: ConnectOptions, shared: JointLimit | undefined) {
-    this.#open = () => poolFor(origin, connecting);
-    this.#shared = shared?.reads(origin, connecting);
+  constructor(origin: string, connectOptions: ConnectOptions, shared: JointLimit | undefined) {
+    this.#open = () => poolFor(origin, connectOptions);
+    this.#shared = shared?.reads(origin, connectOptions);
     if (shared === undefined) this.#own = this.#open();
   }
 

@@ -4,7 +4,7 @@ import type { ProxySettings } from './proxy.ts';
 const NETWORK_WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   ENOTFOUND: 'is not a known host name',
-  EAI_AGAIN: 'could not be looked up',
+  EAI_AGAIN: 'could not be resolved',
   EHOSTUNREACH: 'cannot be reached',
   ENETUNREACH: 'cannot be reached',
   UND_ERR_CONNECT_TIMEOUT: 'did not accept the connection in time',
@@ -30,7 +30,7 @@ interface ConnectRefusal {
 
 /** Returns the name of a status, such as `Not Found`. */
 export function nameOfStatus(status: number): string | undefined {
-  // This loads a dozen modules of Node, so it happens only for a failure.
+  // Loading node:http loads a dozen modules of Node, so it is loaded only after a failure.
   return process.getBuiltinModule('node:http').STATUS_CODES[status];
 }
 

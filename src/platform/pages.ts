@@ -12,15 +12,15 @@ export interface RecordPage<T> {
 }
 
 interface ListBounds {
-  /** The maximum number of pages. No real list has so many, but a faulty one may be endless. */
+  /** The maximum number of pages. No real list is that long, but a faulty list may be endless. */
   readonly maxPages: number;
-  /** The number of recent keys and cursors in which repeats are detected. For a list in memory, this covers all of them. */
+  /** The number of recent keys and cursors that are checked for repeats. For a list in memory, this covers all records. */
   readonly maxRecent: number;
   /** True if a repeated page ends the list, for endpoints that may not support cursors. */
   readonly mayIgnoreCursor?: boolean;
 }
 
-/** 100,000 records with 20 per page, or 500,000 with 100. No workspace has so many, and they fit into memory. */
+/** 100,000 records with 20 per page, or 500,000 with 100. No workspace has that many records, and that many fit into memory. */
 const MAX_STORED_PAGES = 5_000;
 
 /** Bounds for a list that is kept in memory. Each record is returned once. */
@@ -36,8 +36,8 @@ export const streamedList: ListBounds = {
 };
 
 /**
- * Yields the records of a list in the platform's order. Of repeated records, only the first is returned. The next page is fetched after the
- * last record of a page was consumed.
+ * Yields the records of a list in the platform's order. A repeated record is yielded only once. The next page is fetched after the last
+ * record of a page was consumed.
  * @param read fetches the page at a cursor; without a cursor, the first page.
  * @param keyOf identifies a record.
  * @throws PlatformError `cursor-loop` if a cursor repeats or the list does not end.

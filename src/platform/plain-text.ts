@@ -2,18 +2,18 @@ import { stripVTControlCharacters } from 'node:util';
 
 /**
  * Returns text from the platform on one line, safe for a terminal and truncated to `length` characters. Removes escape sequences, control
- * and direction characters, collapses white space and replaces secrets.
+ * characters and text direction characters, collapses white space and redacts secrets.
  */
 export function oneLine(text: string, length: number, redact: (text: string) => string): string {
-  // Redact before this, for secrets with line breaks, and after it, for secrets that removed characters had split.
+  // Redact before cleaning, for secrets with line breaks, and again after it, for secrets that were split by removed characters.
   const clean = stripVTControlCharacters(redact(text))
     .replace(/[\s\u0085]+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, '')
     .trim();
-  return truncated(redact(clean), length);
+  return truncate(redact(clean), length);
 }
 
-function truncated(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text
     .slice(0, length - 1)
@@ -22,10 +22,10 @@ function truncated(text: string, length: number): string {
     .trimEnd()}…`;
 }
 
-/** The number of characters of a page that are searched. */
+/** The maximum number of characters of a page that are searched. */
 const MAX_MARKUP_LENGTH = 8192;
 
-/** Returns the title of an HTML or XML page, or else its first heading, or else its text. */
+/** Returns the title of an HTML or XML page. Without a title, returns the first heading or message, or else the text. */
 export function textOfMarkup(page: string): string {
   const markup = page.slice(0, MAX_MARKUP_LENGTH);
   for (const element of ['title', 'h1', 'h2', 'message']) {

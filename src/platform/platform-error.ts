@@ -31,7 +31,7 @@ export interface ExchangeFacts {
   readonly atProxy?: boolean | undefined;
 }
 
-/** Returns an error message for the history: without the platform's text, even if another error quotes it. */
+/** Returns an error message for the run history. Omits the platform's text, even if another error quotes that text. */
 export function recordedMessage(error: unknown): string {
   if (error instanceof PlatformError) return error.recorded;
   const message = errorMessage(error);
@@ -56,7 +56,7 @@ export class PlatformError extends Error {
     return new PlatformError(this.reason, this.facts, `${this.message}; ${note}`, this.cause);
   }
 
-  /** The message for storage: without the platform's text, which may repeat values of the request. */
+  /** The message for storage. It omits the platform's text, which may repeat values of the request. */
   get recorded(): string {
     const { method, path, status, code, detail, knownField: field, requestId, outcome } = this.facts;
     if (detail === undefined && this.reason !== 'malformed') return this.message;
@@ -103,11 +103,11 @@ export type PlatformErrorReason =
   | 'held-back'
   /** A response that does not match the API document: not JSON, no `data`, a record without id. */
   | 'malformed'
-  /** A success whose `data` is null, from a path that may be empty. */
+  /** A success whose `data` is null, from a path that may have no record. */
   | 'empty'
   /** A response above the size limit. */
   | 'too-large'
-  /** A redirect, which is not followed because it would carry the key elsewhere. */
+  /** A redirect, which is not followed because it would send the API key to another server. */
   | 'redirect'
   /** A list whose cursor repeats. */
   | 'cursor-loop';

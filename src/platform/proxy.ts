@@ -87,7 +87,7 @@ export function proxyAuthorization({ credentials }: ProxySettings): Record<strin
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials.reveal()).toString('base64')}` };
 }
 
-/** The error for a proxy that opened no tunnel, so nothing was sent. The message names the proxy, without credentials. */
+/** Thrown if a proxy does not open a tunnel. No part of the request was sent. The message names the proxy, without credentials. */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
   /** A retry is pointless for `PROXY_REFUSED`. */

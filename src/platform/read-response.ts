@@ -11,7 +11,7 @@ export interface RequestLine {
   readonly path: string;
 }
 
-/** How to read a field of an unexpected type: `hidden` removes it, and `kept` keeps it unchanged for display. */
+/** The treatment of fields with an unexpected type: `hidden` removes them, and `kept` keeps them unchanged for display. */
 export type UnexpectedFields = 'hidden' | 'kept';
 
 /** A response and its request. */
@@ -45,7 +45,7 @@ export function refuseEmpty({ request: { method, path }, response: { status, bod
 export function readItems<T>(schema: z.ZodType<T>, received: Received): T[] {
   const data = dataOf(received);
   if (!Array.isArray(data)) throw unexpected(received, '`data` is not a list');
-  return data.map((item: unknown, index) => parseRecord(schema, item, { received, which: `record ${index + 1}: ` }));
+  return data.map((item: unknown, index) => parseRecord(schema, item, { received, prefix: `record ${index + 1}: ` }));
 }
 
 /** Returns true for a full page without a next cursor. */
@@ -70,8 +70,8 @@ export function readPage<T>(
 }
 
 /**
- * Returns the cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. If it is unclear
- * whether the list is complete, this is an error, because a missing record would be created again.
+ * Returns the cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. Throws if it
+ * is unclear whether the list is complete, because a missing record would be created again.
  */
 function nextCursor(received: Received, count: number, isComplete: boolean): string | undefined {
   const { body } = received.response;
@@ -86,7 +86,7 @@ function nextCursor(received: Received, count: number, isComplete: boolean): str
   }
   const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
   if (count === 0 || isPartlyFilled || isComplete) return undefined;
-  throw unexpected(received, '`meta` does not say whether more records follow, so the list may be incomplete');
+  throw unexpected(received, '`meta` does not indicate whether more records follow, so the list may be incomplete');
 }
 
 function dataOf(received: Received): unknown {
@@ -97,27 +97,27 @@ function dataOf(received: Received): unknown {
 
 /**
  * Parses a record. Removes optional fields of an unexpected type, so that the id is not lost because of another field.
- * @param options.which the name of the record in an error.
+ * @param options.prefix the name of the record, for the start of an error message.
  */
 function parseRecord<T>(
   schema: z.ZodType<T>,
   value: unknown,
-  { received, which = '' }: { readonly received: Received; readonly which?: string },
+  { received, prefix = '' }: { readonly received: Received; readonly prefix?: string },
 ): T {
   const withExtras = (record: T): T =>
     received.unexpectedFields === 'kept' ? withDroppedFields(value, record) : record;
   const parsed = schema.safeParse(value);
   if (parsed.success) return withExtras(parsed.data);
-  if (!isObject(value)) throw unexpected(received, `${which}not a record`);
+  if (!isObject(value)) throw unexpected(received, `${prefix}not a record`);
   const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
   const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));
   const second = schema.safeParse(rest);
   if (second.success) return withExtras(second.data);
   const missing = new Set(second.error.issues.map((issue) => issue.path.join('.')));
-  throw unexpected(received, `${which}the record has no valid ${[...missing].join(', ')}`);
+  throw unexpected(received, `${prefix}the record has no valid ${[...missing].join(', ')}`);
 }
 
-/** Adds the fields that the schema removed. All others come from the schema, which conceals secrets. */
+/** Adds the fields that the schema removed. All other fields come from the schema, which conceals secrets. */
 function withDroppedFields<T>(value: unknown, read: T): T {
   const present = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
   return { ...(value as T), ...Object.fromEntries(present) };

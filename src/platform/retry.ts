@@ -7,7 +7,7 @@ import type { AttemptResult } from './exchange.ts';
 export type Method = 'GET' | 'POST' | 'PUT';
 
 export const MAX_TRIES = 5;
-/** The maximum number of tries after a 429, which guarantees that nothing was executed. The maximum pause usually ends them sooner. */
+/** The maximum number of tries after a 429, which guarantees that nothing was executed. The pause limit usually ends the tries sooner. */
 export const MAX_TRIES_THROTTLED = 20;
 
 /** The first and the maximum backoff in milliseconds. */
@@ -23,7 +23,7 @@ interface RetryPolicy {
   mayRetry(result: AttemptResult, attempts: number): boolean;
   /** Returns the pause in milliseconds that the server asks for, if any. */
   requestedPause(result: AttemptResult): number | undefined;
-  /** The remaining milliseconds for all requested pauses. Several requests may share it. */
+  /** The remaining milliseconds for all requested pauses. Several requests may share this budget. */
   readonly budget: { remaining: number };
   /** Waits before the next attempt. Rejects to stop the attempts. */
   wait(pause: RetryPause): Promise<void>;
@@ -43,7 +43,7 @@ interface LastAttempt {
   readonly tooLong?: number;
 }
 
-/** Sends a request until it succeeds or the policy stops it. All HTTP clients of voxform use this loop. */
+/** Sends a request until the policy permits no further attempt. All HTTP clients of voxform use this loop. */
 export async function sendWithRetries(
   send: (attempt: number) => Promise<AttemptResult>,
   { mayRetry, requestedPause, budget, wait }: RetryPolicy,
@@ -74,7 +74,7 @@ export function mayHaveTakenEffect(method: Method, result: AttemptResult): boole
  */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 460, 499]);
 
-/** Redirects that ask to repeat the request at another URL. Some servers answer a completed request with the others (302, 303). */
+/** Redirects that ask to repeat the request at another URL. Some servers answer a completed request with 302 or 303. */
 const NOT_EXECUTED_REDIRECTS: ReadonlySet<number> = new Set([301, 307, 308]);
 
 /** Returns true for the status of an overloaded or unavailable platform. */
@@ -95,9 +95,9 @@ export function isGatewayResponse(result: AttemptResult): boolean {
   if (text === '') return false;
   const value = tryParseJson(text);
   // A plain text such as `404` happens to be valid JSON.
-  const isAccident = typeof value !== 'object' || value === null;
+  const isPrimitive = typeof value !== 'object' || value === null;
   const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');
-  return isAccident && !isJson;
+  return isPrimitive && !isJson;
 }
 
 /**
@@ -117,7 +117,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   return method !== 'POST' || !result.sent;
 }
 
-/** Returns the backoff in milliseconds. It doubles with each attempt, and half of it is random, so that clients do not retry in step. */
+/** Returns the backoff in milliseconds. It doubles with each attempt. Half of it is random, so that clients do not retry simultaneously. */
 export function backoff(attempts: number, random: () => number, { first, max } = BACKOFF): number {
   const full = Math.min(max, first * 2 ** (attempts - 1));
   return full / 2 + (random() * full) / 2;
@@ -148,7 +148,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Returns true for failures that every retry would repeat: invalid certificates, a port without TLS, or a proxy that refuses. */
+/** Returns true for failures that a retry would repeat: an invalid certificate, a port without TLS, or a proxy that refuses to connect. */
 export function isLasting(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (

@@ -2,7 +2,7 @@ import type { ConcurrencyLimit, ResponseTime } from './concurrency-limit.ts';
 import type { AttemptResult } from './exchange.ts';
 import { backoff, isRefusal, pauseOfRefusal } from './retry.ts';
 
-/** Waits for a time. Rejects as soon as the signal aborts. */
+/** Waits for a number of milliseconds. Rejects as soon as the signal aborts. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface ThrottleOptions {
@@ -23,7 +23,7 @@ interface ThrottleOptions {
 
 const MIN_ANNOUNCED_PAUSE_MS = 60_000;
 
-/** The error of a request during a pause that is too long to wait for. */
+/** Thrown for a request during a pause that is longer than the maximum. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
   /** The status of the response that asked for the pause. */
@@ -36,7 +36,7 @@ export class PauseTooLong extends Error {
   }
 }
 
-/** The permission to send one request. Its counters tell what happened between the request and its response. */
+/** The permission to send one request. Its counters are compared with the current ones when the response arrives. */
 export interface Permit {
   /** The number of bursts of 429 before the request. Only the first 429 of a burst counts. */
   readonly burst: number;
@@ -61,11 +61,11 @@ export class Throttle {
   #burst = 0;
   #timeoutBurst = 0;
   #pausedUntil = 0;
-  #pausedBy = 429;
+  #pauseStatus = 429;
   #announcedUntil = Number.NEGATIVE_INFINITY;
   #nextStart = 0;
-  #sleeping = false;
-  /** When the platform began to refuse all requests, if it refuses them. */
+  #isSleeping = false;
+  /** The time at which the platform began to refuse all requests. Undefined if requests succeed. */
   #refusingSince: number | undefined;
   /** The number of bursts of 429 since the last success, which determines the backoff. */
   #refusals = 0;
@@ -76,20 +76,20 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
-  /** The maximum number of permits in use, at most as many as may start in a second. */
+  /** The maximum number of permits in use, at most the number of requests that may start in one second. */
   get atOnce(): number {
     const { limit, requestsPerSecond } = this.#options;
     return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));
   }
 
   /**
-   * Returns a permit as soon as one is free. Retries have precedence over first attempts. Rejects with `PauseTooLong`, or with any error when
-   * the signal of the throttle or of this permit aborts.
+   * Returns a permit as soon as one is available. Retries take precedence over first attempts. Rejects with `PauseTooLong`, or with any
+   * error when the signal of the throttle or of this permit aborts.
    */
   take(isRetry: boolean, signal?: AbortSignal): Permit | Promise<Permit> {
     if (this.#running < this.#options.limit.now && this.#isQueueEmpty() && this.#delay() <= 0) return this.#start();
     const remaining = this.#remainingPause();
-    if (remaining > 0) return Promise.reject(new PauseTooLong(remaining, this.#pausedBy));
+    if (remaining > 0) return Promise.reject(new PauseTooLong(remaining, this.#pauseStatus));
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { resolve, reject };
     (isRetry ? this.#retries : this.#firstAttempts).push(waiter);
@@ -99,7 +99,7 @@ export class Throttle {
     return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', stopWaiting));
   }
 
-  /** Gives a permit back. Must be called exactly once per permit, after the result was reported. */
+  /** Releases a permit. Must be called exactly once per permit, after the result was reported. */
   release(): void {
     this.#running--;
     if (!this.#isQueueEmpty()) this.#issuePermits();
@@ -126,7 +126,7 @@ export class Throttle {
     } else if (isFirstOfBurst) this.#pause(backoff(this.#refusals, random), result.status);
   }
 
-  /** Handles a 429. Returns true for the first of a burst. Only this one counts. */
+  /** Handles a 429. Returns true for the first 429 of a burst, the only one that counts. */
   #refused({ burst }: Permit): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
@@ -146,23 +146,23 @@ export class Throttle {
     const { maxPauseMs, now, onNotice } = this.#options;
     if (milliseconds <= MIN_ANNOUNCED_PAUSE_MS || milliseconds > maxPauseMs) return;
     const until = now() + milliseconds;
-    // Requests that are in flight at the same time get the same response a moment later.
+    // Other requests in flight get the same response a moment later.
     if (until <= this.#announcedUntil + MIN_ANNOUNCED_PAUSE_MS) return;
     this.#announcedUntil = until;
     onNotice?.(`the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`);
   }
 
   /**
-   * Issues no permits for this time. If the pause, or the time since the platform began to refuse all requests, exceeds the maximum pause,
-   * rejects all waiting and new requests until the pause ends.
+   * Stops issuing permits for this time. If the pause, or the time since the platform began to refuse all requests, exceeds the maximum
+   * pause, rejects all waiting and new requests until the pause ends.
    */
   #pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
-    this.#pausedBy = status;
+    this.#pauseStatus = status;
     const remaining = this.#remainingPause();
-    if (remaining > 0) this.#rejectAll(new PauseTooLong(remaining, this.#pausedBy));
+    if (remaining > 0) this.#rejectAll(new PauseTooLong(remaining, this.#pauseStatus));
   }
 
   /** Returns the remaining milliseconds of a pause that is too long to wait for, or 0. */
@@ -216,19 +216,19 @@ export class Throttle {
   }
 
   #sleep(delay: number): void {
-    if (this.#sleeping) return;
-    this.#sleeping = true;
+    if (this.#isSleeping) return;
+    this.#isSleeping = true;
     const target = Math.max(this.#pausedUntil, this.#nextStart);
     this.#options.wait(Math.ceil(delay), this.#options.signal).then(
       () => {
-        this.#sleeping = false;
+        this.#isSleeping = false;
         // The wait is over, even if the clock was set back meanwhile.
         if (this.#pausedUntil <= target) this.#pausedUntil = 0;
         if (this.#nextStart <= target) this.#nextStart = 0;
         this.#issuePermits();
       },
       (error: unknown) => {
-        this.#sleeping = false;
+        this.#isSleeping = false;
         this.#rejectAll(error instanceof Error ? error : new Error('aborted'));
       },
     );

@@ -51,13 +51,13 @@ export interface TransportOptions {
   readonly requestsPerSecond: number | null;
   /** The timeout of one attempt, from connecting to the last byte of the response. */
   readonly timeoutSeconds: number;
-  /** The maximum pause that the platform may ask for. The default is 300. */
+  /** The maximum total of the pauses that the platform requests. The default is 300. */
   readonly maxWaitSeconds?: number | undefined;
   /** The maximum size of a response. The default is 64 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /** Aborts everything, including requests in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** Redacts texts of the platform. The API key is always redacted. */
+  /** Redacts text from the platform. The API key is always redacted. */
   readonly redact?: ((text: string) => string) | undefined;
   /** Called after every attempt. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
@@ -87,11 +87,11 @@ export interface TransportRequest {
   /** The path and query. It begins with `/api/v1` and is percent-encoded. */
   readonly path: string;
   readonly body?: unknown;
-  /** After it aborts, the request is no longer sent, unless an earlier attempt may have succeeded. */
+  /** After this signal aborts, the request is no longer sent, unless an earlier attempt may have succeeded. */
   readonly cancelWrites?: AbortSignal | undefined;
-  /** The permission, which is checked right before the first byte is sent. */
+  /** The permission to write. It is checked right before the first byte is sent. */
   readonly permission?: WritePermission | undefined;
-  /** The digest of the last response, or an empty string. If given, the result has a digest, and no body if the digest is unchanged. */
+  /** The digest of the last response, or an empty string. If given, the result has a digest, and a body only if the digest changed. */
   readonly lastDigest?: string | undefined;
 }
 
@@ -123,9 +123,9 @@ export class Transport {
   readonly #headersWithBody: Readonly<Record<string, string>>;
   readonly #limits: { readonly timeoutMilliseconds: number; readonly maxBodyBytes: number };
   readonly #maxWaitSeconds: number;
-  #hasAnswered = false;
+  #hasResponded = false;
   readonly #stop = new AbortController();
-  /** This is not a set, because the freed entries of a set would keep old responses in memory. */
+  /** An array rather than a Set, because the freed entries of a Set would keep old responses in memory. */
   readonly #exchanges: (Exchange | undefined)[] = [];
   readonly #inFlight: InFlight;
   readonly #now: () => number;
@@ -172,8 +172,8 @@ export class Transport {
     });
     const { concurrency, proxy, ca, shared } = options;
     const connectMilliseconds = this.#limits.timeoutMilliseconds;
-    const connecting = { connections: maxConcurrency(concurrency), connectMilliseconds, proxy, ca };
-    this.#connections = new Connections(base.origin, connecting, shared);
+    const connectOptions = { connections: maxConcurrency(concurrency), connectMilliseconds, proxy, ca };
+    this.#connections = new Connections(base.origin, connectOptions, shared);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
@@ -189,28 +189,28 @@ export class Transport {
     };
     let outcome: RequestOutcome = 'not-done';
     const send = async (attempt: number): Promise<AttemptResult> => {
-      const permit = await this.#takePermit(() => this.#failed(call, outcome, attempt - 1), {
+      const permit = await this.#takePermit(() => this.#failedCall(call, outcome, attempt - 1), {
         isRetry: attempt > 1,
         cancelWrites: outcome === 'lost' ? undefined : request.cancelWrites,
         permission: request.permission,
       });
       const result = await this.#attempt(call, attempt, permit);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
-      this.#hasAnswered ||= result.type === 'response';
+      this.#hasResponded ||= result.type === 'response';
       return result;
     };
     const { result, attempts, tooLong } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
-        (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) && isRetried(call.method, result, attempts),
+        (this.#hasResponded || !isClosedLocalPort(this.#host, result)) && isRetried(call.method, result, attempts),
       requestedPause: (result) => pauseOfRefusal(result, this.#now()),
       budget: { remaining: this.#maxWaitSeconds * 1000 },
       // During a pause, the throttle delays all requests. After any other failure, only this request waits.
       wait: async ({ requested, result, attempts }) => {
         if (requested === undefined && result.status !== 429)
-          await this.#backOff(attempts, () => this.#failed(call, outcome, attempts));
+          await this.#backOff(attempts, () => this.#failedCall(call, outcome, attempts));
       },
     });
-    const failed = (): FailedCall => this.#failed(call, outcome, attempts);
+    const failed = (): FailedCall => this.#failedCall(call, outcome, attempts);
     if (result.type === 'response' && isSuccess(result.status)) return this.#succeed(request, result, failed);
     if (tooLong !== undefined) throw pauseTooLongError(failed(), tooLong, result.status ?? 429);
     throw failureOf(failed(), result);
@@ -350,7 +350,7 @@ export class Transport {
     return { status, body: decoded.value, requestId, digest };
   }
 
-  #failed(call: OpenCall, outcome: RequestOutcome, tries: number): FailedCall {
+  #failedCall(call: OpenCall, outcome: RequestOutcome, tries: number): FailedCall {
     return {
       method: call.method,
       path: call.path,
@@ -366,7 +366,7 @@ export class Transport {
   }
 }
 
-/** Returns the method and the path without its query and ids. An id contains at least one digit. */
+/** Returns the method and the path without its query and ids. A path segment with a digit counts as an id. */
 function requestType({ method, path }: OpenCall): string {
   return `${method} ${path.replace(/\?.*|[^/?]*\d[^/?]*/g, '')}`;
 }

@@ -13,7 +13,7 @@ interface TunnelOptions {
   readonly secureContext: SecureContext | undefined;
 }
 
-/** Connects to TLS servers through a proxy. undici owns a connection as soon as its tunnel is open. */
+/** Returns undici's connector for TLS servers behind a proxy. undici owns a connection as soon as its tunnel is open. */
 export function tunnelConnector(options: TunnelOptions): buildConnector.connector {
   const { connectMilliseconds: timeout, secureContext } = options;
   const secure = buildConnector({ timeout, allowH2: false, ...(secureContext && { secureContext }) });
@@ -37,7 +37,7 @@ function openTunnel(target: string, { proxy, connectMilliseconds, secureContext 
     timeout: connectMilliseconds,
     ...(secureContext && { secureContext }),
   });
-  // The caller has a timeout. A silent proxy must not keep the process alive.
+  // The caller has a timeout. A proxy that does not respond must not keep the process alive.
   connectRequest.once('socket', (socket) => socket.unref());
   connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket) => {
     if (statusCode >= 200 && statusCode < 300) {

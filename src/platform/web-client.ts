@@ -29,7 +29,7 @@ interface WebRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends requests to servers other than the platform: code hosts, state servers, receivers of notifications. */
+/** Sends requests to servers other than the platform: code hosts, state servers and notification receivers. */
 export class WebClient {
   readonly #options: WebClientOptions;
   readonly #pools = new Pools();

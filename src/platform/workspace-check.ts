@@ -1,12 +1,12 @@
 import { UserError } from '../problems/user-error.ts';
 
-/** The error for an API key of a workspace other than the project's. Nothing more may be written. */
+/** Thrown if the API key belongs to a workspace other than the configured one. No further writes are allowed. */
 export class ForeignRecord extends UserError {
   override readonly name = 'ForeignRecord';
 
   constructor(message: string) {
     super(message, {
-      hint: 'Check workspace_id and api_key of the selected workspace: the platform picks the workspace by the key.',
+      hint: 'Check workspace_id and api_key of the selected workspace. The API key determines the workspace.',
     });
   }
 }
@@ -26,8 +26,8 @@ export interface WithWorkspaceId {
 }
 
 /**
- * Tracks the workspaces of the records that a client has read. The API does not document which workspaces a key can access: there may be
- * several.
+ * Tracks the workspaces of the records that a client has read. The API does not document which workspaces a key can access, and a key may
+ * have access to several.
  */
 export class WorkspaceCheck {
   readonly workspaceId: string;

@@ -11,82 +11,84 @@ import type { Patterns } from './cel/values.ts';
 import type { Rule, RuleProblem } from './rule.ts';
 import { type JudgeContext, type Subject, valuesFor } from './rule-variables.ts';
 
-interface Objection {
+/** A violation without its source positions. */
+interface RawViolation {
   readonly rule: Rule;
   readonly subject: Subject;
-  /** The field of the spec that determined the result, if known. */
+  /** The path of the spec field that determined the result, if known. */
   readonly path: DocumentPath | undefined;
-  /** The problem, if the rule has no result. */
+  /** The problem, if the rule cannot be evaluated. */
   readonly problem?: RuleProblem;
 }
 
 export interface JudgeInput extends JudgeContext {
-  /** The folder of the project. */
+  /** The project folder. */
   readonly root: string;
-  /** The positions of the fields of each spec. Without them, violations refer to the document. */
+  /** The source positions of the spec fields. If undefined, violations have the position of the resource's document. */
   readonly sources: ReadonlyMap<Address, SpecSources> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The maximum number of steps for one rule and one resource. A step takes about 100 ns. */
 const MAX_STEPS = 1_000_000;
-/** The maximum number of steps for a run: this number, plus the next one for each resource. */
+/** The maximum number of steps for a run is this number plus `MAX_STEPS_PER_SUBJECT` for each resource. */
 const MAX_TOTAL_STEPS = 20_000_000;
 const MAX_STEPS_PER_SUBJECT = 200_000;
 
 /**
- * Returns the violations in the order of the resources. A rule without a result counts as violated. The function is deterministic.
+ * Returns the violations in the order of the resources. A rule that cannot be evaluated counts as violated. The function is deterministic.
  * @throws UserError if the signal aborts.
  */
 export async function violationsIn(
   subjects: readonly Subject[],
   rules: readonly Rule[],
-  judging: JudgeInput,
+  input: JudgeInput,
 ): Promise<readonly Violation[]> {
-  const objections: Objection[] = [];
-  const slices = new TimeSlices(judging.signal);
+  const rawViolations: RawViolation[] = [];
+  const slices = new TimeSlices(input.signal);
   const patterns: Patterns = new Map();
   let remainingSteps = MAX_TOTAL_STEPS + MAX_STEPS_PER_SUBJECT * subjects.length;
   for (const subject of subjects) {
-    const applicable = rules.filter((rule) => appliesTo(rule, subject, judging));
+    const applicable = rules.filter((rule) => appliesTo(rule, subject, input));
     if (applicable.length === 0) continue;
-    const values = valuesFor(subject, judging);
+    const values = valuesFor(subject, input);
     for (const rule of applicable) {
       if (slices.isOver()) await slices.next();
       const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MAX_STEPS, remainingSteps), patterns);
       remainingSteps = Math.max(0, remainingSteps - cost);
-      if (holds === true) objections.push({ rule, subject, path });
-      else if (typeof holds === 'object') objections.push({ rule, subject, path, problem: holds });
+      if (holds === true) rawViolations.push({ rule, subject, path });
+      else if (typeof holds === 'object') rawViolations.push({ rule, subject, path, problem: holds });
     }
   }
-  return violationsOf(objections, judging);
+  return violationsOf(rawViolations, input);
 }
 
-/** True if a rule checks a resource. A rule for manifests does not check resources without a manifest. */
+/** Returns true if the rule applies to the resource. A rule for manifests does not apply to a resource without a manifest. */
 function appliesTo({ on, kind }: Rule, subject: Subject, { plan }: JudgeContext): boolean {
   if (kind !== undefined && kind !== subject.kind) return false;
   return on === 'manifest' ? subject.source !== null : plan !== undefined;
 }
 
-/** Returns violations with their lines in the manifests. The message for a rule without a result has the line of the rule too. */
-function violationsOf(objections: readonly Objection[], { root, sources }: JudgeInput): readonly Violation[] {
+/** Adds source positions to violations. If a rule cannot be evaluated, the message also contains the position of the rule. */
+function violationsOf(rawViolations: readonly RawViolation[], { root, sources }: JudgeInput): readonly Violation[] {
   const inProject = (file: string): string => path.join(root, file);
-  const findings = objections.map((objection) => manifestFinding(objection, sources));
-  const places = placed(findings, inProject);
-  const paths = new Map(objections.map(({ rule }) => [rule.source.file, rule.source.path]));
-  const rulePlaces = placed(objections.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
-  return objections.map(({ rule, subject, path: field, problem }, index): Violation => {
-    const { file, line, column } = places[index] ?? { file: '' };
-    const rulePlace = rulePlaces[index];
-    const position =
-      rulePlace && [rulePlace.file, rulePlace.line, rulePlace.column].filter((part) => part !== undefined).join(':');
+  const findings = rawViolations.map((raw) => manifestFinding(raw, sources));
+  const positions = placed(findings, inProject);
+  const paths = new Map(rawViolations.map(({ rule }) => [rule.source.file, rule.source.path]));
+  const rulePositions = placed(rawViolations.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
+  return rawViolations.map(({ rule, subject, path: field, problem }, index): Violation => {
+    const { file, line, column } = positions[index] ?? { file: '' };
+    const rulePosition = rulePositions[index];
+    const positionText =
+      rulePosition &&
+      [rulePosition.file, rulePosition.line, rulePosition.column].filter((part) => part !== undefined).join(':');
     return {
       rule: rule.name,
       policy_file: rule.source.file,
       id: idOf(rule, subject.address),
       severity: problem === undefined ? rule.severity : 'deny',
       address: subject.address,
-      message: problem === undefined ? rule.message : `cannot be evaluated: ${problem.message} (${position})`,
+      message: problem === undefined ? rule.message : `cannot be evaluated: ${problem.message} (${positionText})`,
       source:
         subject.source === null
           ? null
@@ -117,17 +119,17 @@ export function diagnosticOf({ rule, severity, address, message, source, path: f
   };
 }
 
-function manifestFinding({ subject, path: field, rule }: Objection, sources: JudgeInput['sources']): Finding {
+function manifestFinding({ subject, path: field, rule }: RawViolation, sources: JudgeInput['sources']): Finding {
   const { file = '', line } = subject.source ?? {};
-  const found = sources?.get(subject.address);
+  const specSources = sources?.get(subject.address);
   const problem = { code: 'policy', message: rule.message };
-  if (found === undefined || field === undefined || field.length === 0) {
+  if (specSources === undefined || field === undefined || field.length === 0) {
     return { severity: 'error', ...problem, file, ...(line !== undefined && { line }) };
   }
-  return findingIn(found, { ...problem, path: field, at: 'key' });
+  return findingIn(specSources, { ...problem, path: field, at: 'key' });
 }
 
-function ruleFinding({ rule, problem }: Objection): Finding {
+function ruleFinding({ rule, problem }: RawViolation): Finding {
   const { source, index } = rule;
   const about = { severity: 'error', code: 'policy', message: '', file: source.file } as const;
   if (problem === undefined) return about;

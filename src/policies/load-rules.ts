@@ -11,9 +11,9 @@ import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
 
 /**
- * Loads and checks all rules for a project. Rules with the same name do not replace each other. Without rules, the module that reads rules
- * is not loaded.
- * @throws UserError, InvalidProject for an invalid file of `--policy`.
+ * Loads and checks all rules for a project. Rules with the same name do not replace each other. If there are no rules, the module that
+ * reads rules is not loaded.
+ * @throws UserError, or InvalidProject for an invalid `--policy` file.
  */
 export async function loadRules(
   project: ProjectConfig,
@@ -21,9 +21,9 @@ export async function loadRules(
 ): Promise<RuleSet> {
   const { root, file = '', policies } = project;
   const own: PolicySource = { of: 'project', file, path: path.join(root, file), policies };
-  const named = files.length === 0 ? [] : files.map((await import('./read-rules.ts')).readPolicyFile);
-  const added = base && { ...base, policies: base.policies.filter((each) => !includesPolicy(policies, each)) };
-  return checkedRules([own, ...named, fleet, added].filter((each) => each !== undefined));
+  const fromFiles = files.length === 0 ? [] : files.map((await import('./read-rules.ts')).readPolicyFile);
+  const fromBase = base && { ...base, policies: base.policies.filter((each) => !includesPolicy(policies, each)) };
+  return checkedRules([own, ...fromFiles, fleet, fromBase].filter((each) => each !== undefined));
 }
 
 function includesPolicy(policies: readonly Policy[], policy: Policy): boolean {
@@ -40,13 +40,13 @@ export async function checkedRules(sources: readonly PolicySource[]): Promise<Ru
 export async function withPolicies(
   desired: Desired,
   { rules, diagnostics: own }: RuleSet,
-  judging: Omit<JudgeInput, 'sources'>,
+  input: Omit<JudgeInput, 'sources'>,
 ): Promise<Desired> {
   if (rules.length + own.length === 0) return desired;
   const { diagnosticOf, violationsIn } = await import('./judge.ts');
   const { resources, diagnostics, sources } = desired;
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
-  const violations = isValid ? await violationsIn(resources, rules, { ...judging, sources }) : [];
+  const violations = isValid ? await violationsIn(resources, rules, { ...input, sources }) : [];
   return {
     ...desired,
     diagnostics: [...diagnostics, ...own, ...violations.map(diagnosticOf)].sort(compareDiagnostics),

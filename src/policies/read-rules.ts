@@ -14,17 +14,17 @@ import { readCondition } from './cel/compile.ts';
 import type { PolicyFile, PolicySource, Rule, RuleSet } from './rule.ts';
 import { variablesOf } from './rule-variables.ts';
 
-/** Rule sets by source: all workspaces of a fleet share its sources, so each source is read once. */
+/** Caches the rule set of each source, because all workspaces of a fleet share the fleet's sources. */
 const ruleSets = new WeakMap<PolicySource, RuleSet>();
 
-/** Returns the valid rules of all sources, and the problems of the invalid ones. */
+/** Returns the valid rules of all sources, and the problems of the invalid rules. */
 export function readRules(sources: readonly PolicySource[]): RuleSet {
-  const read = sources.map((source) => {
+  const sets = sources.map((source) => {
     const ruleSet = ruleSets.get(source) ?? rulesOf(source);
     ruleSets.set(source, ruleSet);
     return ruleSet;
   });
-  return { rules: read.flatMap(({ rules }) => rules), diagnostics: read.flatMap(({ diagnostics }) => diagnostics) };
+  return { rules: sets.flatMap(({ rules }) => rules), diagnostics: sets.flatMap(({ diagnostics }) => diagnostics) };
 }
 
 function rulesOf(source: PolicySource): RuleSet {
@@ -38,7 +38,7 @@ function rulesOf(source: PolicySource): RuleSet {
   return { rules, diagnostics: locate(findings, () => source.path) };
 }
 
-/** The maximum length of a condition that replaces a missing message. */
+/** The maximum length of a condition that is shown because the rule has no message. */
 const MAX_MESSAGE_LENGTH = 100;
 
 function readRule(
@@ -57,25 +57,25 @@ function readRule(
   }
   const condition = readCondition(text, variablesOf(on, kind));
   if ('problems' in condition) {
-    const isOfPlan = on === 'manifest' && !('problems' in readCondition(text, variablesOf('plan', kind)));
+    const needsPlan = on === 'manifest' && !('problems' in readCondition(text, variablesOf('plan', kind)));
     const findings = condition.problems.map(
-      ({ message: wrong, offset }): Finding => ({
+      ({ message: problem, offset }): Finding => ({
         severity: 'error',
         code: 'bad-policy',
-        message: `${name}: ${isOfPlan ? wrong.replace(/;.*/s, '; only rules with on: plan can use it') : wrong}`,
+        message: `${name}: ${needsPlan ? problem.replace(/;.*/s, '; only rules with on: plan can use it') : problem}`,
         file: source.file,
         place: { document: 0, path: [...at, severity], at: 'value', offset },
       }),
     );
     return { findings };
   }
-  const shown = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
+  const shortText = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
   return {
     name,
     on,
     kind,
     severity,
-    message: message ?? `${severity}: ${shown}`,
+    message: message ?? `${severity}: ${shortText}`,
     isWaivable: waivable,
     source,
     index,
@@ -85,17 +85,17 @@ function readRule(
 }
 
 /**
- * Reads a file that `--policy` names.
- * @throws UserError if it cannot be read, InvalidProject with all problems of the file.
+ * Reads a `--policy` file.
+ * @throws UserError if the file cannot be read, or InvalidProject with all problems of the file.
  */
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
-  const read = readTextFile(absolute);
-  if ('problem' in read) {
-    throw new UserError(`--policy ${file}: ${read.problem.message}`, {
+  const content = readTextFile(absolute);
+  if ('problem' in content) {
+    throw new UserError(`--policy ${file}: ${content.problem.message}`, {
       hint: 'Relative paths are resolved from the current folder.',
     });
   }
-  const { value, findings } = onlyDocument(read.text, { file, name: 'a policy file' });
+  const { value, findings } = onlyDocument(content.text, { file, name: 'a policy file' });
   const parsed = value === undefined ? undefined : policyFileSchema().safeParse(value);
   if (parsed?.success && findings.length === 0) {
     return { of: 'file', file, path: absolute, policies: parsed.data.policies };

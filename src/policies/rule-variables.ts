@@ -15,7 +15,7 @@ type Variables = ReadonlyMap<string, Type>;
 
 const cache = new Map<string, Variables>();
 
-/** Returns the variables that a rule can use. The rule applies to one kind, or to all kinds if `kind` is undefined. */
+/** Returns the types of the variables that a rule can use, by name. If `kind` is undefined, the rule applies to all kinds. */
 export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
   const key = `${on} ${kind ?? ''}`;
   const cached = cache.get(key);
@@ -47,7 +47,7 @@ function planVariables(): [string, Type][] {
   ];
 }
 
-/** A resource that rules check. */
+/** A resource that is checked against the rules. */
 export interface Subject {
   readonly address: string;
   readonly kind: string;
@@ -62,7 +62,7 @@ export interface Subject {
 /** The workspace and the plan for which a rule is evaluated. */
 export interface JudgeContext {
   readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
-  /** Absent without a plan. */
+  /** Undefined when manifests are checked without a plan. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
 
@@ -77,7 +77,7 @@ export function valuesFor(
     labels,
     spec: ruleValue(spec),
     workspace: workspace.name,
-    // Empty if it comes from an environment variable that is not set.
+    // The id is empty if its environment variable is not set.
     workspace_id: workspace.workspaceId || UNSET,
     base_url: workspace.baseUrl || UNSET,
     ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
@@ -85,13 +85,13 @@ export function valuesFor(
   };
 }
 
-/** Removes fingerprints and digests: equal fingerprints mean equal secrets, and a digest can be compared with a guess. */
+/** Removes fingerprints and digests, because a rule could use them to compare secrets or to verify a guess. */
 function withoutFingerprints({ changes, observed_digest: _, ...resource }: PlannedResource): CelValue {
   const publicChanges = changes.map(({ fingerprints: _own, ...change }) => change);
   return { ...resource, changes: publicChanges } as unknown as CelValue;
 }
 
-/** Converts a value for rules: references become addresses, and a string that contains a secret counts as a secret. */
+/** Converts a value for rules. References become addresses, and a string that contains a secret counts as a secret. */
 function ruleValue(value: Value): CelValue {
   if (isPlain(value)) return value as CelValue;
   if (!isSpecial(value)) return mapParts<Value, CelValue>(value, ruleValue);

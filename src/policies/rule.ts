@@ -3,9 +3,9 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Policy } from '../project/policy-schema.ts';
 import type { CelValue, Patterns } from './cel/values.ts';
 
-/** Rules of one file. */
+/** The rules of one file. */
 export interface PolicySource {
-  /** Rules of a file or of a fleet apply in addition to those of the project. */
+  /** The origin of the rules. Rules of a `--policy` file or of a fleet apply in addition to those of the project. */
   readonly of: 'project' | 'file' | 'fleet';
   /** The name of the file in messages. */
   readonly file: string;
@@ -14,7 +14,7 @@ export interface PolicySource {
   readonly policies: readonly Policy[];
 }
 
-/** A file that `--policy` names. */
+/** A `--policy` file. */
 export interface PolicyFile {
   /** The absolute path of the file. */
   readonly path: string;
@@ -24,7 +24,7 @@ export interface PolicyFile {
 
 /** Rules from outside the project, which the project cannot weaken. */
 export interface ExternalPolicies {
-  /** Each run reads them again. */
+  /** The `--policy` files. Each run reads them again. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;
   /** The rules of another version of the project. Rules that are also in the current version apply once. */
@@ -39,20 +39,20 @@ export interface RuleProblem {
 }
 
 export interface Evaluation {
-  /** Undefined if the result depends on values that are not known yet. */
+  /** The result, or the problem if there is none. Undefined if the result depends on values that are not known yet. */
   readonly holds: boolean | undefined | RuleProblem;
-  /** The field of the spec that determined the result, if known. */
+  /** The path of the spec field that determined the result, if known. */
   readonly path: DocumentPath | undefined;
-  /** The number of steps. */
+  /** The number of steps that the evaluation took. */
   readonly cost: number;
 }
 
 export interface Condition {
-  /** Takes at most `steps` steps, and caches compiled regular expressions in `patterns`. Never throws. */
+  /** Evaluates the condition in at most `steps` steps. Caches compiled regular expressions in `patterns`. Never throws. */
   evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
 }
 
-/** A checked rule. */
+/** A valid rule. */
 export interface Rule {
   readonly name: string;
   readonly on: 'manifest' | 'plan';
@@ -71,6 +71,6 @@ export interface Rule {
 
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** Problems of invalid rules. An apply is refused if there is one. */
+  /** Problems of invalid rules. An apply is refused if there are any. */
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -3,32 +3,32 @@ import { didYouMean } from '../problems/suggest.ts';
 import { usageError } from '../problems/user-error.ts';
 import type { Rule } from './rule.ts';
 
-/** @throws UserError for an unknown rule, or for a rule that cannot be waived. */
+/** @throws UserError if a rule is unknown or cannot be waived. */
 export function refuseInvalidWaivers(names: readonly string[], rules: readonly Rule[]): void {
   for (const name of names) {
-    const named = rules.filter((rule) => rule.name === name);
-    const unwaivable = named.find(({ isWaivable }) => !isWaivable);
+    const rulesWithName = rules.filter((rule) => rule.name === name);
+    const unwaivable = rulesWithName.find(({ isWaivable }) => !isWaivable);
     if (unwaivable !== undefined) {
       throw usageError(`--waive: ${name} cannot be waived (waivable: false in ${unwaivable.source.file})`);
     }
-    if (named.length > 0) continue;
-    const known = rules.map((rule) => rule.name);
-    const list = known.length === 0 ? '; there are no policies' : `; policies: ${known.join(', ')}`;
-    throw usageError(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, known) || list}`);
+    if (rulesWithName.length > 0) continue;
+    const ruleNames = rules.map((rule) => rule.name);
+    const list = ruleNames.length === 0 ? '; there are no policies' : `; policies: ${ruleNames.join(', ')}`;
+    throw usageError(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, ruleNames) || list}`);
   }
 }
 
-interface Waived {
+interface WaiverResult {
   readonly violations: readonly Violation[];
-  /** The named rules that deny nothing. */
+  /** The rules in `names` that deny nothing. */
   readonly unneeded: readonly string[];
 }
 
-/** Marks denials by the named rules as waived. */
+/** Marks the denials of the rules in `names` as waived. */
 export function waived(
   violations: readonly Violation[],
   { names, because }: { readonly names: readonly string[]; readonly because: string },
-): Waived {
+): WaiverResult {
   const isWaived = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
   return {
     violations: violations.map((each) => (isWaived(each) ? { ...each, waived: because } : each)),

@@ -1,4 +1,4 @@
-/** Makes an object with a `close` method usable with `await using`. */
+/** Returns a disposable for `await using` that closes the resource. */
 export function closing(resource: { close(): unknown } | undefined): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {

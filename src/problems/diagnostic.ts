@@ -7,11 +7,11 @@ export interface Diagnostic {
   readonly code: string;
   /** The problem and the expected value. One line, no trailing full stop. */
   readonly message: string;
-  /** Relative to the project folder, with forward slashes. */
+  /** The path relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** Starts at 1. Absent if the problem concerns the whole file. */
+  /** The line number, starting at 1. Absent if the problem concerns the whole file. */
   readonly line?: number;
-  /** Starts at 1 and counts UTF-16 units. */
+  /** The column in UTF-16 units, starting at 1. */
   readonly column?: number;
   /** The path inside the manifest, e.g. `spec.llm_config.model`. */
   readonly path?: string;
@@ -21,12 +21,12 @@ export interface Diagnostic {
 /** A fix for the key or value at the position of the diagnostic. */
 export type Fix =
   | {
-      /** Replacements, the most likely first. Each is a string or an object. */
+      /** Possible replacements, the most likely first. */
       readonly instead: readonly (string | Readonly<Record<string, string>>)[];
     }
   | { readonly quotes: 'add' | 'remove' };
 
-/** Orders diagnostics by file, line, column, severity (errors first), rule and message. */
+/** Compares diagnostics by file, line, column, severity (errors first), rule and message. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return (
     compareText(a.file, b.file) ||
@@ -38,13 +38,13 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   );
 }
 
-interface Place {
+interface Position {
   readonly file: string;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
 }
 
 /** Returns a position such as `manifests/agents.yaml:12:7`. Unknown parts are omitted. */
-export function positionText({ file, line, column }: Place): string {
+export function positionText({ file, line, column }: Position): string {
   return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }

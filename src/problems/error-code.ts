@@ -1,4 +1,4 @@
-/** Returns the `code` of an error from the system or from Node, e.g. `ENOENT`. */
+/** Returns the `code` of a system error or a Node error, e.g. `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

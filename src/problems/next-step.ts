@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /*
- * The next step for the user, as data. `output/next-steps.ts` formats it, with the flags of the command line.
+ * The next step for the user, as data. `output/next-steps.ts` formats it as a sentence, or as text with a command.
  */
 
 const address = z.string().describe('Address of the resource.');
@@ -86,13 +86,13 @@ export const nextStep = z
       id: z.string(),
       because: z.literal('deleted'),
     }),
-    step('wait', 'Wait until the platform shows the record again.', {}),
+    step('wait', 'Wait until the platform returns the record again.', {}),
     step('wait_for', 'Nothing to do until another resource has a record.', {
       address,
       because: z
         .enum(['missing', 'not_created', 'not_in_run'])
         .describe('Its record is missing, does not exist yet, or does not exist yet and is not part of the run.'),
-      path: z.string().optional().describe('The only field that waits.'),
+      path: z.string().optional().describe('The waiting field, if the rest of the resource does not wait.'),
     }),
     step('resolve_first', 'Resolve the unknown create of another resource, then plan again.', { address }),
     step('correct_workspace', 'Correct workspace_id.', {}),
@@ -104,14 +104,14 @@ export const nextStep = z
     step('retry_ignored', 'Change the manifest, or send the field again.', {
       path: z.string().describe('The field.'),
     }),
-    step('lift_guards', 'Apply the plan although these guards stop it.', { guards: z.array(z.enum(guards)) }),
+    step('lift_guards', 'Apply the plan despite these guards.', { guards: z.array(z.enum(guards)) }),
     step('waive', 'Waive these policies for one run.', {
       rules: z.array(z.string()).describe('Names of policies.'),
-      saved_plan: z.literal(true).optional().describe('Present if the plan was saved: waive them in a new one.'),
+      saved_plan: z.literal(true).optional().describe('Present if the plan was saved: waive policies in a new plan.'),
     }),
-    step('keep_record', 'If it was renamed: keep its record.', {
+    step('keep_record', 'If the resource was renamed: keep its record.', {
       id: z.string().nullable().describe('Null if its create is unknown.'),
-      previous_name: z.string().describe('For metadata.previous_names.'),
+      previous_name: z.string().describe('The name to add to metadata.previous_names.'),
     }),
     step('save_plan', 'Save a new plan.', {}),
     step('select_workspace', 'Apply the saved plan to its workspace.', { workspace: z.string() }),

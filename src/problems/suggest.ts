@@ -1,7 +1,7 @@
 import type { Fix } from './diagnostic.ts';
 
 /**
- * Returns the candidate that `word` most likely misspells, or undefined if none is near.
+ * Returns the candidate that `word` most likely misspells, or undefined if no candidate is near.
  * Near means an edit distance (with transpositions) of at most a third of the longer word, at least 1.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
@@ -19,7 +19,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** A suggestion, both as the end of a message (empty if nothing is near) and as a fix. */
+/** A suggestion as text for the end of a message (empty if no candidate is near), and as a fix. */
 export interface WordHint {
   readonly text: string;
   readonly fix?: Fix;

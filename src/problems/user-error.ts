@@ -1,13 +1,13 @@
 import type { NextStep } from './next-step.ts';
 import { commandFor, type WorkspaceSelection, type workspaceCommands } from './workspace-command.ts';
 
-/** A problem that the user can fix. It is shown with its hint and without a stack. */
+/** A problem that the user can fix. It is printed with its hint and without a stack trace. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
   readonly hint: string | undefined;
   /** The hint, with its commands as data. */
   readonly advice: Advice | undefined;
-  /** Next steps as data, shown after the hint. */
+  /** The next steps as data. They are printed after the hint. */
   readonly next: readonly NextStep[];
   readonly exitCode: number;
 
@@ -42,7 +42,7 @@ export function usageError(message: string, hint?: Advice): UserError {
   return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
 }
 
-/** The text of a hint. If it mentions commands of the workspace, it is a list of its parts. A command is written without `voxform`. */
+/** The text of a hint. A hint with commands of a workspace is a list of strings and commands, which are written without `voxform`. */
 export type Advice = string | readonly (string | { readonly command: string })[];
 
 export function command(line: `${(typeof workspaceCommands)[number]}${string}`): Advice {
@@ -51,10 +51,10 @@ export function command(line: `${(typeof workspaceCommands)[number]}${string}`):
 
 /** A template tag that builds advice. The interpolated values are advice too. */
 export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]): Advice {
-  return texts.flatMap((text, place) => [text, values[place] ?? ''].flat());
+  return texts.flatMap((text, index) => [text, values[index] ?? ''].flat());
 }
 
-/** Returns the advice as text, with commands that select the workspace. */
+/** Returns the advice as text. Its commands select the given workspace. */
 export function adviceText(given: Advice, selection?: WorkspaceSelection): string {
   const parts = [given].flat();
   return parts

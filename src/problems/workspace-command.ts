@@ -10,7 +10,7 @@ export function commandFor(command: string, selection: WorkspaceSelection): stri
   return command.replace('voxform', () => `voxform fleet exec ${shellWord(selection.member)} --`);
 }
 
-/** The commands that concern one workspace and write no manifest. */
+/** The commands that work on one workspace and write no manifests. */
 export const workspaceCommands = [
   'plan',
   'apply',

@@ -16,8 +16,8 @@ interface AllDiagnosticsOptions extends Pick<LoadDesiredOptions, 'kinds' | 'look
 }
 
 /**
- * Returns the problems of an invalid project file and all others that can be found despite them: in the rest of the file, and in the
- * manifests if the workspace is known. Omits problems that may only be consequences of the first ones.
+ * Returns the problems of an invalid project file, and further problems in the rest of the file and, if the workspace is known, in the
+ * manifests. Omits further problems that may only be consequences of the problems in the file.
  */
 export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
@@ -33,11 +33,11 @@ export async function allDiagnostics(
     workspace,
     mode: mode === 'without-secrets' ? mode : 'offline',
   });
-  const mayJudgeManifests = diagnostics.every(({ path = '' }) => UNRELATED_TO_RESOURCES.test(path));
+  const canCheckManifests = diagnostics.every(({ path = '' }) => UNRELATED_TO_RESOURCES.test(path));
   const further = desired.diagnostics.filter(
     (each) =>
       (selected !== undefined || each.file === usable.file) &&
-      (mayJudgeManifests || !CONSEQUENCES.has(each.code)) &&
+      (canCheckManifests || !CONSEQUENCES.has(each.code)) &&
       !diagnostics.some((known) => known.file === each.file && areNested(known.path, each.path)),
   );
   return [...diagnostics, ...further].sort(compareDiagnostics);

@@ -27,7 +27,7 @@ import { windowsFrom } from './watch-schema.ts';
 import {
   INHERITED,
   readSettings,
-  type SettingsPlace,
+  type SettingsInput,
   STAND_INS,
   type WorkspaceSettings,
 } from './workspace-settings.ts';
@@ -36,15 +36,15 @@ export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,js
 const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
-interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot' | 'secrets'> {
+interface ProjectContext extends Pick<SettingsInput, 'root' | 'local' | 'env' | 'settingsRoot' | 'secrets'> {
   /** The path of the project file relative to the root. */
   readonly file: string;
-  /** False for a project that is not trusted: certificates outside its folder are not read. */
+  /** False for an untrusted project. Certificates outside its folder are then not read. */
   readonly readsElsewhere?: boolean | undefined;
 }
 
 interface CheckedProject {
-  /** The project without its invalid parts. Undefined if nothing remains. */
+  /** The project without its invalid parts. Undefined if nothing is valid. */
   readonly project: ProjectConfig | undefined;
   readonly findings: readonly Finding[];
 }
@@ -101,7 +101,7 @@ function withSettings(raw: Json, settings: Settings): unknown {
   return { ...raw, ...inherited, workspaces: Object.fromEntries(workspaces) };
 }
 
-/** Reads the certificates of a `ca_file`. In a version from Git, the file must be part of the version. */
+/** Reads the certificates of a `ca_file`. For a project from Git, the file must be part of the project. */
 function certificatesOf(
   file: string | undefined,
   { root, settingsRoot = root, local, readsElsewhere = true }: ProjectContext,
@@ -112,7 +112,7 @@ function certificatesOf(
   return readCertificates(absolute, local && settingsRoot);
 }
 
-/** Checks settings that depend on each other. @param raw also contains the invalid workspaces, which the document does not. */
+/** Checks settings that depend on each other. @param raw the file with its invalid workspaces, which the document does not contain. */
 function crossChecks(
   { workspaces, default_workspace, state: sharedState }: ProjectDocument,
   raw: Json,
@@ -129,7 +129,7 @@ function crossChecks(
     const message = `unknown workspace ${JSON.stringify(default_workspace)}${text || `; workspaces: ${names.join(', ')}`}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value', fix });
   }
-  const places = Object.entries(workspaces).map(([name, workspace]) => {
+  const states = Object.entries(workspaces).map(([name, workspace]) => {
     const { state, ca_file } = workspace;
     const base = ['workspaces', name];
     for (const [kind, setting] of Object.entries(NAME_SETTINGS)) {
@@ -146,17 +146,17 @@ function crossChecks(
     }
     const isInherited = state === undefined && sharedState !== undefined;
     const stateSettings = isInherited ? inheritedState(settings.get(name)) : state;
-    const place = stateLocation(name, stateSettings, context);
+    const location = stateLocation(name, stateSettings, context);
     const at = isInherited ? ['state'] : [...base, 'state'];
-    for (const problem of localStateProblems(name, { place, stateSettings }, context.local)) {
+    for (const problem of localStateProblems(name, { location, stateSettings }, context.local)) {
       const { setting, code, message } = problem;
       report(code, message, setting === undefined ? at : [...at, setting]);
     }
-    return { name, place, at, isInherited };
+    return { name, location, at, isInherited };
   });
-  const keyOf = ({ place }: (typeof places)[number]) => `${place.backend} ${backendOf(place).keyOf(place)}`;
-  for (const [{ name, place, at, isInherited }, owner] of repeated(places, keyOf)) {
-    const { locationSetting } = backendOf(place);
+  const keyOf = ({ location }: (typeof states)[number]) => `${location.backend} ${backendOf(location).keyOf(location)}`;
+  for (const [{ name, location, at, isInherited }, owner] of repeated(states, keyOf)) {
+    const { locationSetting } = backendOf(location);
     const advice = isInherited ? '; use {workspace} in its value' : '; each workspace needs its own';
     const message = `the workspaces ${owner.name} and ${name} have the same state ${locationSetting}${advice}`;
     report('shared-state', message, [...at, locationSetting]);
@@ -165,20 +165,20 @@ function crossChecks(
 }
 
 interface ConfiguredState {
-  readonly place: StateLocation;
+  readonly location: StateLocation;
   readonly stateSettings: StateSettings | undefined;
 }
 
-/** Reports why a project with local paths, such as one from Git, must not use this state. Without `setting`, all settings are affected. */
+/** Yields the reasons why a fetched project, such as one from Git, must not use this state. Without `setting`, all are affected. */
 function* localStateProblems(
   workspace: string,
-  { place, stateSettings }: ConfiguredState,
+  { location, stateSettings }: ConfiguredState,
   local: LocalPaths | undefined,
 ): Generator<Pick<Problem, 'code' | 'message'> & { readonly setting?: string }> {
   if (local === undefined) return;
-  const { locationSetting, fileOf, folderOf } = backendOf(place);
-  const file = fileOf?.(place);
-  const folder = folderOf?.(place);
+  const { locationSetting, fileOf, folderOf } = backendOf(location);
+  const file = fileOf?.(location);
+  const folder = folderOf?.(location);
   const paths = [
     ...(stateSettings?.[locationSetting] === undefined || file === undefined
       ? []
@@ -194,7 +194,7 @@ function* localStateProblems(
       "a fleet cannot use a local state for a project from Git; remove state to use the fleet's database, or choose another backend";
     yield { code: 'local-state', message };
   }
-  const message = local.stateProblem?.(workspace, place);
+  const message = local.stateProblem?.(workspace, location);
   if (message !== undefined) yield { code: 'foreign-state', message };
 }
 
@@ -208,8 +208,8 @@ function stateLocation(
   settings: StateSettings | undefined,
   { root, local }: ProjectContext,
 ): StateLocation {
-  const { seal, ...place } = settings ?? {};
-  if (Object.keys(place).length === 0 && local?.stateOf !== undefined) return { ...local.stateOf(workspace), seal };
+  const { seal, ...rest } = settings ?? {};
+  if (Object.keys(rest).length === 0 && local?.stateOf !== undefined) return { ...local.stateOf(workspace), seal };
   return locateState(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 
@@ -299,12 +299,12 @@ function readCertificates(file: string, inside?: string): { readonly pem: string
 /** Replaces an invalid list item, so that later items keep their indices. It matches no file and no address. */
 const NO_ITEM = '-';
 
-/** Each round removes all problems that the schema finds. That may reveal others. */
+/** The maximum number of rounds. Each round removes all parts that the schema rejects, which may reveal further problems. */
 const MAX_ROUNDS = 8;
 
 /**
- * Returns a project file without its invalid parts, to find further problems. Required parts get stand-ins. Returns undefined if nothing
- * remains.
+ * Returns a project file without its invalid parts, to find further problems. Replaces required parts with stand-ins. Returns undefined if
+ * nothing is valid.
  */
 function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
@@ -318,7 +318,7 @@ function usableDocument(raw: unknown): ProjectDocument | undefined {
   return undefined;
 }
 
-/** Secrets are not copied. */
+/** Returns a deep copy that shares its secrets with the original. */
 function copyOf(value: unknown): unknown {
   return isSpecial(value) ? value : mapParts(value, copyOf);
 }
@@ -327,12 +327,12 @@ function repair(root: unknown, issue: z.core.$ZodIssue): void {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
   const [top] = path;
-  // Removed as a whole: nothing else in the file depends on it.
-  if (top === 'watch' || top === 'notify' || top === 'policies') put(root, [top], undefined);
-  else for (const each of wrong) put(root, each, standIn(each));
+  // Remove the whole section, because nothing else in the file depends on it.
+  if (top === 'watch' || top === 'notify' || top === 'policies') setAtPath(root, [top], undefined);
+  else for (const each of wrong) setAtPath(root, each, standInFor(each));
 }
 
-function standIn(path: DocumentPath): unknown {
+function standInFor(path: DocumentPath): unknown {
   const [top, , setting, ...more] = path;
   const last = path.at(-1);
   if (path.length === 1 && top === 'version') return 1;
@@ -343,8 +343,8 @@ function standIn(path: DocumentPath): unknown {
   return typeof last === 'number' ? NO_ITEM : undefined;
 }
 
-/** Sets the value at a path. Removes the key if the value is undefined. */
-function put(root: unknown, path: DocumentPath, value: unknown): void {
+/** Sets the value at a path, or removes the key if the value is undefined. */
+function setAtPath(root: unknown, path: DocumentPath, value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;
   let parent: unknown = root;

@@ -2,7 +2,7 @@ import { attempt } from '../problems/attempt.ts';
 
 const ID = '{id}';
 
-/** Returns true for a URL with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
+/** Returns true for a URL with `{id}`. The URL may come from an untrusted repository, so its origin must not depend on the id. */
 export function isTemplate(text: string): boolean {
   const [a, b] = ['a', 'b'].map((id) => attempt(() => new URL(text.replaceAll(ID, id))));
   if (!text.includes(ID) || a === undefined || b === undefined || /[\s\p{C}]/u.test(text)) return false;
@@ -11,8 +11,8 @@ export function isTemplate(text: string): boolean {
 }
 
 /**
- * Returns the dashboard URL of a record. It is ASCII, and http or https. Without an id, returns the part before `{id}`, which is the list
- * of records. Returns undefined if the template is invalid.
+ * Returns the dashboard URL of a record: an http or https URL in ASCII. Without an id, returns the part before `{id}`, which is the URL of
+ * the list of records. Returns undefined if the template is invalid.
  */
 export function dashboardUrl(template: string, id: string | null): string | undefined {
   if (!isTemplate(template)) return undefined;
@@ -29,7 +29,7 @@ function percentEncoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-/** Returns the host of an http or https link. It is displayed because an untrusted repository may have chosen the link. */
+/** Returns the host of an http or https link. Outputs show the host, because the link may come from an untrusted repository. */
 export function linkHost(url: string | undefined): string | undefined {
   const parsed = url === undefined ? undefined : attempt(() => new URL(url));
   return parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed.host : undefined;

@@ -25,11 +25,11 @@ export function withEnvFile(folder: string, env: Environment): Environment {
   return Object.assign(
     Object.create(null) as Record<string, string | undefined>,
     Object.fromEntries(added),
-    definedIn(env),
+    withoutUndefined(env),
   );
 }
 
-function definedIn(env: Environment): Environment {
+function withoutUndefined(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 

@@ -53,6 +53,6 @@ function refuseForeign(file: string, user: number | undefined): void {
   if (user === undefined || owner === undefined || owner === BigInt(user) || owner === 0n) return;
   const folder = path.dirname(file);
   throw new UserError(`${file} belongs to another user`, {
-    hint: `If you trust it, name its folder: voxform -C ${folder}`,
+    hint: `If you trust the file, pass its folder: voxform -C ${folder}`,
   });
 }

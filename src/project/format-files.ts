@@ -30,7 +30,7 @@ interface FormatOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** Returns all files with a canonical form: manifests and `voxform.yaml`. */
+/** Returns all files that have a canonical form: the manifests and `voxform.yaml`. */
 export function projectFiles({ root, file, manifests }: ProjectConfig): readonly string[] {
   const own = file === undefined ? [] : [file];
   return [...new Set([...own, ...findFiles(root, manifests).files])];

@@ -8,7 +8,7 @@ export class InvalidProject extends UserError {
   readonly diagnostics: readonly Diagnostic[];
 
   /**
-   * The valid part of the project, to find further problems. Undefined if nothing remains. It must never be applied.
+   * The valid part of the project, to find further problems. Undefined if nothing is valid. This project must never be applied.
    * @internal
    */
   readonly usable: ProjectConfig | undefined;
@@ -22,8 +22,8 @@ export class InvalidProject extends UserError {
 }
 
 function lineOf({ file, line, column, message }: Diagnostic): string {
-  const place = [file, line, column].filter((part) => part !== undefined).join(':');
-  return `${place}  ${message}`;
+  const position = [file, line, column].filter((part) => part !== undefined).join(':');
+  return `${position}  ${message}`;
 }
 
 /** The error for invalid manifests. The diagnostics contain the problems. */

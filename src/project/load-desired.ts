@@ -27,12 +27,12 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** All modes but `live` and `offline-with-secrets` allow unset secrets and variables. See `readSecrets` for what each mode reads. */
+  /** All modes except `live` and `offline-with-secrets` allow unset secrets and variables. `readSecrets` describes the modes. */
   readonly mode: 'without-secrets' | 'offline' | 'lenient' | 'offline-with-secrets' | 'live';
   /** Declarations that were already read, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
-  /** True to return where each part of a spec was written. */
+  /** True to return the source of each part of a spec. */
   readonly withSources?: boolean | undefined;
   /** Results of earlier loads with the same kinds, environment and mode. */
   readonly memory?: LoadMemory | undefined;
@@ -40,7 +40,7 @@ export interface LoadDesiredOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Receives declarations while the manifests are read. They may later turn out to be invalid. */
+/** Receives declarations while the manifests are read. The declarations are not checked yet. */
 export interface LoadListener {
   /** Called for each resource that the workspace does not skip, possibly more than once, with the spec as written. */
   declared(address: string, spec: Json): void;
@@ -49,8 +49,8 @@ export interface LoadListener {
 }
 
 /**
- * Returns all resources of the manifests for one workspace: read, merged with defaults and patches, and checked. Problems in files become
- * diagnostics, not exceptions.
+ * Reads all manifests for one workspace, merges them with defaults and patches, and checks them. Returns the resources. Problems in files
+ * become diagnostics, not exceptions.
  */
 export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
   const { project, workspace, lookups, listener, memory } = options;
@@ -226,7 +226,7 @@ function settingFindings({ file }: ProjectConfig, { name, apiKey, secrets, unset
   return problem === undefined ? variables : [...variables, finding('api_key', problem)];
 }
 
-/** Reports unset secrets and variables of webhooks. A run works without such a webhook, so a plan does not require them. */
+/** Reports unset secrets and variables of webhooks. A plan does not require them, because a run works without the webhooks. */
 function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
   if (file === undefined) return [];
   return webhooks.flatMap(({ url, secret_header: header }, index) => {

@@ -16,17 +16,17 @@ import { overrides } from './select-workspace.ts';
 import { type TrustedProject, withTrustedSettings } from './trusted-settings.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
-/** The settings that a process read at its start. Later runs use them, so a change to the files cannot redirect this process. */
+/** The settings that the process read at startup. Later runs use them, so that changed files cannot redirect requests. */
 export interface KeptProject {
   /** The secrets of each workspace. */
   readonly secrets: ReadonlyMap<string, SecretReader>;
-  /** The variables that `$env` may name. Others could expose any secret of this process. */
+  /** The environment variables that `$env` may use. Other variables may contain secrets of this process. */
   readonly variables: ReadonlySet<string>;
   /** @throws UserError if settings changed that control where requests, secrets and states are sent. */
   check(document: Json, project: ProjectConfig): void;
   /**
-   * Returns settings of this machine, which are read only once for each name.
-   * @throws UserError if they were not read at the start: later reads are not allowed.
+   * Returns machine-specific settings, which are read only once for each name.
+   * @throws UserError if they were not read at startup, because later reads are not allowed.
    */
   once<T>(name: string, read: () => Promise<T>): Promise<T>;
 }
@@ -40,7 +40,7 @@ interface LoadProjectOptions {
   readonly cacheFolder?: string | undefined;
   /** A trusted version of the project. Its settings override those of the file. */
   readonly trusted?: TrustedProject | undefined;
-  /** False for a project that is not trusted: nothing outside its folder is read. */
+  /** False for an untrusted project. Files outside its folder are then not read. */
   readonly readsElsewhere?: boolean | undefined;
   /** The settings that were read at the start of the process. They are not read again. */
   readonly kept?: Pick<KeptProject, 'secrets' | 'check'> | undefined;
@@ -49,7 +49,7 @@ interface LoadProjectOptions {
 /**
  * Loads the project in a folder from its `voxform.yaml`, or else from the environment.
  * @throws InvalidProject with all problems of the file.
- * @throws UserError if neither defines a project.
+ * @throws UserError if neither the file nor the environment defines a project.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
   const { cwd, env, local, cacheFolder, kept } = options;
@@ -62,7 +62,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
-  if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
+  if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProjectError(root);
   const project = await parseProject(FROM_ENVIRONMENT, {
     root,
     file: undefined,
@@ -97,13 +97,13 @@ function realFolder(cwd: string): string {
   }
 }
 
-function noProject(root: string): UserError {
+function noProjectError(root: string): UserError {
   return new UserError(`no ${PROJECT_FILE} in ${root}`, {
-    hint: 'Create a project with voxform init, pass the folder of one with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
+    hint: 'Create a project with voxform init, pass a project folder with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
   });
 }
 
-interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
+interface ParseProjectOptions extends Omit<LoadProjectOptions, 'cwd'> {
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;
@@ -115,8 +115,8 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
  * Loads the project whose `voxform.yaml` has this text.
  * @throws InvalidProject
  */
-export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere, kept } = place;
+export async function parseProject(text: string, options: ParseProjectOptions): Promise<ProjectConfig> {
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere, kept } = options;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
@@ -146,7 +146,7 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   return project;
 }
 
-/** Returns the cache of parsed manifests. It contains the same prompts as the states, so it is sealed if one of them is. */
+/** Returns the cache of parsed manifests. It contains the same prompts as the states, so it is sealed if any state is sealed. */
 function cacheOf(
   { workspaces }: Pick<ProjectConfig, 'workspaces'>,
   root: string,

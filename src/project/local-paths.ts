@@ -13,7 +13,7 @@ export interface LocalPaths {
   readonly allowed: readonly string[];
   /** The address of the repository from which the project was fetched. */
   readonly source?: string | undefined;
-  /** The end of an error message: how to allow another folder. The default names `--allow-dir`. */
+  /** The end of an error message, which explains how to allow another folder. By default, it mentions `--allow-dir`. */
   readonly allowedWith?: string | undefined;
   /** The folder that `secrets_dir` is relative to, and whether workspaces without `secrets_dir` use it. If absent, the root. */
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
@@ -21,7 +21,7 @@ export interface LocalPaths {
   secretsProblem?(folder: string): string | undefined;
   /** The secret sources of workspaces that configure none. Their paths are relative to the folder, and commands run in it. */
   readonly secretSources?: { readonly settings: SecretSettings; readonly folder: string } | undefined;
-  /** True if the project's settings may name secret commands. */
+  /** True if the project's settings may contain secret commands. */
   readonly mayRunCommands?: boolean | undefined;
   /** True if files next to the project are temporary, so that no state may be stored there. */
   readonly isTemporary?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface LocalPaths {
   stateProblem?(workspace: string, place: StateLocation): string | undefined;
 }
 
-/** Returns true if the secret files are in the project itself. Links among them must not point to secrets of other projects. */
+/** Returns true if the secret files are in the project itself. Links in them must not point to the secrets of other projects. */
 export function areSecretsOwn({ secrets }: LocalPaths): boolean {
   return secrets !== undefined && !secrets.isDefault;
 }
@@ -62,7 +62,7 @@ export function pathProblem(
   return `${setting} points to ${resolved}, outside ${base}; ${allowedWith}`;
 }
 
-/** Linux has the same limit. */
+/** The maximum number of symbolic links to follow, as in Linux. */
 const MAX_LINKS = 40;
 
 /** Resolves symbolic links, even in a path whose end does not exist yet. Returns undefined for a cycle of links. */

@@ -47,7 +47,7 @@ const envForm = () =>
       .describe('Name of the environment variable.'),
   });
 
-/** The schema of a value that must not be in the project file. */
+/** The schema of a value that must not be in the project file as plain text. */
 export const secretOrEnvForm = () =>
   z.union([secretForm(), envForm()], {
     error: 'must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',

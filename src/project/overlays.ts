@@ -47,7 +47,7 @@ export class Overlays {
   /** Returns the id of the record to import, if any. */
   idOf({ address, metadata }: Declaration): string | undefined {
     const { ids } = this.#options.workspace;
-    return ids === undefined ? metadata.id : own(ids, address);
+    return ids === undefined ? metadata.id : ownValue(ids, address);
   }
 
   /** Returns true if the value form is in the project file. Its paths are then relative to the project folder. */
@@ -58,8 +58,8 @@ export class Overlays {
   /** Returns the spec as written, merged with the defaults and the patch. */
   merged({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
     const { project, workspace } = this.#options;
-    const defaults = own(project.defaults, kind.name);
-    const patch = own(workspace.patches, address);
+    const defaults = ownValue(project.defaults, kind.name);
+    const patch = ownValue(workspace.patches, address);
     let { value } = home;
     const layers: Layer[] = [home];
     if (defaults !== undefined) {
@@ -177,11 +177,14 @@ export class Overlays {
   }
 }
 
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Missing fields are allowed, because manifests add them. Unset variables are allowed too, because not every workspace uses them. */
+/**
+ * Returns the problems of the defaults of a kind. Missing fields are allowed, because manifests add them. Unset variables are allowed,
+ * because not every workspace uses them.
+ */
 function defaultsProblems(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
   if (isForm(defaults)) {
     const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;

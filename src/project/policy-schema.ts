@@ -23,7 +23,7 @@ const policySchema = lazy(() =>
         .enum(['manifest', 'plan'])
         .meta({
           description:
-            'manifest (default): the rule runs for each manifest, in validate and plan. plan: it runs for each resource of a plan.',
+            'manifest (default): the rule runs for each manifest, in validate and plan. plan: the rule runs for each resource of a plan.',
           examples: ['plan'],
         })
         .optional(),
@@ -32,10 +32,10 @@ const policySchema = lazy(() =>
         .meta({ description: 'Only resources of this kind; default: all.', examples: ['Kind'] })
         .optional(),
       deny: condition(
-        'CEL condition. If it is true for a resource, apply stops.',
+        'CEL condition. Apply stops if the condition is true for a resource.',
         '!has(spec.call_config.max_call_duration_ms)',
       ),
-      warn: condition('CEL condition. If it is true for a resource, there is a warning.', 'now.getDayOfWeek() == 5'),
+      warn: condition('CEL condition. voxform warns if it is true for a resource.', 'now.getDayOfWeek() == 5'),
       message: z
         .string()
         .min(1)
@@ -88,7 +88,7 @@ export const policiesSchema = lazy(() =>
     }),
 );
 
-/** The schema of the file of `--policy`. */
+/** The schema of a file that is passed with `--policy`. */
 export const policyFileSchema = lazy(() =>
   describedObject('Rules for manifests and plans, in addition to those of their repository.', {
     version: z.literal(1).describe('Format of this file.').optional(),

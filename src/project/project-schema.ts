@@ -160,7 +160,7 @@ const guardsSchema = lazy(() =>
     .describe('Guards against unexpectedly large changes.'),
 );
 
-/** Returns the schema of a section, which is slow to build and therefore built only if the file has the section. */
+/** Returns the schema of a section. It is slow to build, and is therefore built only if the file has the section. */
 type SectionSchema = <T extends z.ZodType>(name: string, schema: () => T) => T;
 
 const schemaOf = (section: SectionSchema) =>
@@ -227,7 +227,7 @@ export function projectSchemaFor(document: unknown): ReturnType<typeof projectSc
 
 export type ProjectDocument = z.infer<ReturnType<typeof projectSchema>>;
 
-/** For a path inside `defaults` or `patches`, returns the kind of that spec and the path inside it. The kind may be unknown. */
+/** For a path inside `defaults` or `patches`, returns the kind of the spec and the path inside the spec. The kind may be unknown. */
 export function specInProject(path: DocumentPath): { readonly kind: string; readonly path: DocumentPath } | undefined {
   const [first, second, third, fourth] = path;
   if (first === 'defaults' && typeof second === 'string') return { kind: second, path: path.slice(2) };

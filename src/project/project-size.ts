@@ -6,7 +6,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_DEPTH = 100;
 
-/** A larger tree object would have far more entries than any project may have. */
+/** The maximum size of a Git tree object. A larger one has far more entries than a project may have. */
 export const MAX_TREE_BYTES = 4 * 1024 * 1024;
 
 const TOO_MANY_ENTRIES = `it has more than ${MAX_ENTRIES} files and folders`;
@@ -17,7 +17,7 @@ export class ProjectSize {
   #bytes = 0;
   #problem: string | undefined;
 
-  /** Which limit is exceeded, if any. Counting can then stop. */
+  /** The exceeded limit, as a clause, if any. Counting can then stop. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -42,7 +42,7 @@ export class ProjectSize {
   }
 }
 
-/** Returns which limit a Git tree exceeds, if any. Reads no files, and no more trees than a project may have. */
+/** Returns the limit that a Git tree exceeds, as a clause, if any. Reads no files, and no more trees than a project may have. */
 export async function treeProblem(objects: ObjectReader, tree: string): Promise<string | undefined> {
   const size = new ProjectSize();
   const files: { readonly name: string; readonly id: string }[] = [];

@@ -29,7 +29,7 @@ export interface ProjectConfig {
   readonly guards: Guards;
   /** Names that may occur in strings as `${name}`. `*` matches any characters. */
   readonly literalVariables: readonly string[];
-  /** The windows in which watch may apply. If empty, it may always apply. */
+  /** The windows in which watch may apply. If empty, watch may always apply. */
   readonly windows: readonly ApplyWindow[];
   /** The webhooks for notifications of watch. */
   readonly webhooks: readonly Webhook[];
@@ -41,7 +41,7 @@ export interface ProjectConfig {
 
 export interface WorkspaceConfig {
   readonly name: string;
-  /** The normalized base URL. It is equal for two workspaces of one platform. */
+  /** The normalized base URL. Workspaces of the same platform have equal base URLs. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;
@@ -55,7 +55,7 @@ export interface WorkspaceConfig {
   readonly skip: readonly string[];
   /** Dashboard URLs with `{id}`, by the kind's dashboard key. */
   readonly dashboard?: Readonly<Record<string, string>> | undefined;
-  /** Trusted PEM certificates, in addition to Node's own. */
+  /** Trusted PEM certificates, in addition to those of Node.js. */
   readonly ca?: string | undefined;
   readonly secrets: SecretReader;
   readonly state: StateLocation;
@@ -82,7 +82,7 @@ export interface Guards {
 /** The resources of the manifests for one workspace, sorted by address. */
 export interface Desired {
   readonly resources: readonly Resource[];
-  /** Where each part of a spec was written. */
+  /** The source of each part of a spec. */
   readonly sources?: ReadonlyMap<Address, SpecSources> | undefined;
   /** Warnings and errors, in the order of `compareDiagnostics`. If there is an error, the resources must not be used. */
   readonly diagnostics: readonly Diagnostic[];

@@ -61,7 +61,7 @@ export async function readDeclarations(
       const key = cache && 'bytes' in found ? documentKey(found.bytes) : undefined;
       const parsed = key === undefined ? undefined : cache?.get(key);
       const store = (result: ParsedFile, text: string): void => {
-        const declared = declaredIn(file, { parsed: result, text }, known);
+        const declared = declarationsIn(file, { parsed: result, text }, known);
         if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
         collect(at, declared);
       };
@@ -132,7 +132,7 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   return files;
 }
 
-function declaredIn(
+function declarationsIn(
   file: string,
   { parsed, text }: { readonly parsed: ParsedFile; readonly text: string },
   known: KnownNames,
@@ -141,7 +141,7 @@ function declaredIn(
   const declarations: Declaration[] = [];
   const findings: Finding[] = problems.map((problem) => ({ severity: 'error', file, ...problem }));
   if (documents.length === 0 && problems.length === 0) {
-    const message = 'the file declares nothing';
+    const message = 'the file contains no manifest';
     findings.push({ severity: 'warning', code: 'empty-file', message, file, line: 1, column: 1 });
   }
   let unnamed: UnreadFile | undefined;
@@ -168,7 +168,7 @@ function declaredIn(
   return { declarations, findings, unread };
 }
 
-/** Omits findings that may be consequences of unread files. Adds a warning for each such file that counts the omitted ones. */
+/** Omits findings that may be consequences of unread files. For each such file, adds a warning about unchecked references. */
 export function withoutConsequences(findings: readonly Finding[], unread: readonly UnreadFile[]): readonly Finding[] {
   if (unread.length === 0) return findings;
   const omitted = new Map<UnreadFile, Set<Address>>();
@@ -181,7 +181,7 @@ export function withoutConsequences(findings: readonly Finding[], unread: readon
   return [...remaining, ...[...omitted].map(([file, addresses]) => uncheckedReferences(file, [...addresses]))];
 }
 
-/** Returns false if the name does not occur in the file: then the file certainly does not declare it. */
+/** Returns false if the name does not occur in the file, so that the file cannot declare it. */
 function mayDeclare({ text }: UnreadFile, address: Address): boolean {
   const name = address.slice(address.indexOf('/') + 1);
   return text === undefined || /[^\w.-]/.test(name) || text.includes(name);
@@ -194,13 +194,13 @@ function uncheckedReferences({ file, line, column }: UnreadFile, [first, ...more
   return { severity: 'warning', code: 'unchecked-references', message, file, ...place };
 }
 
-/** A file whose declarations are not all known: it cannot be read, or a manifest in it has no known kind or no name. */
+/** A file with unknown declarations: the file cannot be read completely, or a manifest in it has an unknown kind or no name. */
 interface UnreadFile {
   readonly file: string;
   /** The line of the first problem in the file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** The text of the file. Undefined if it cannot tell which names the file declares. */
+  /** The text of the file. Undefined if the file may declare any name. */
   readonly text: string | undefined;
 }
 
@@ -224,8 +224,8 @@ interface CachedResource {
 }
 
 /**
- * Caches results for unchanged files between loads of a project in the same environment. All loads must use one file view, which returns
- * the same bytes for the same contents.
+ * Caches results for unchanged files between loads of a project in the same environment. All loads must use the same file view, which
+ * returns the same byte array for the same contents.
  */
 export class LoadMemory {
   #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
@@ -248,7 +248,7 @@ export class LoadMemory {
     this.#files.set(bytes, known.set(file, declarations));
   }
 
-  /** Must be called before each load. If the settings have changed, no earlier resource is valid. */
+  /** Must be called before each load. Discards all cached resources if the settings have changed. */
   beginLoad({ documents: _, ...project }: ProjectConfig, workspace: WorkspaceConfig): void {
     const settings = [project, workspace];
     if (isDeepStrictEqual(settings, this.#settings)) return;
@@ -256,7 +256,7 @@ export class LoadMemory {
     this.#resources = new WeakMap();
   }
 
-  /** Returns an evaluated declaration. Evaluates it again only if a file that it used has changed. */
+  /** Returns the evaluated declaration. Evaluates the declaration again only if a file that it used has changed. */
   resource(declaration: Declaration, inputs: Inputs, make: () => EvaluatedResource): EvaluatedResource {
     const known = this.#resources.get(declaration);
     if (known?.inputs.every(([file, content]) => contentOf(file) === content)) return known.result;

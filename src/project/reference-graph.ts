@@ -51,7 +51,7 @@ export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   };
 }
 
-/** Returns the part of a graph that these nodes depend on or that depends on them. */
+/** Returns the part of a graph with these nodes, all nodes that they depend on, and all nodes that depend on them. */
 export function connectedTo({ nodes, edges }: ReferenceGraph, ids: readonly string[]): ReferenceGraph {
   const connected = new Set<string>();
   for (const [start, end] of [

@@ -4,7 +4,7 @@ import { isObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 import { durationSetting } from './duration.ts';
 
-const text = () => z.string().min(1);
+const nonEmptyString = () => z.string().min(1);
 
 const PLACEHOLDER = /\{(name|workspace|project)\}/;
 
@@ -12,7 +12,7 @@ const commandSource = () =>
   z
     .strictObject({
       command: z
-        .array(text(), {
+        .array(nonEmptyString(), {
           error: 'expected the program and its arguments, such as ["pass", "show", "{name}"]',
         })
         .min(1)
@@ -22,7 +22,7 @@ const commandSource = () =>
           examples: [['pass', 'show', 'voices/{name}']],
         }),
       names: z
-        .array(text())
+        .array(nonEmptyString())
         .min(1)
         .meta({
           description: 'Names of the secrets that the command can print; * matches any characters. Default: all.',
@@ -75,10 +75,10 @@ export const secretsSchema = lazy(() =>
         [
           z.enum(['environment', 'keychain']),
           z.strictObject({
-            env_file: text().meta(about('File with NAME=value lines, relative to this file.', '.env')),
+            env_file: nonEmptyString().meta(about('File with NAME=value lines, relative to this file.', '.env')),
           }),
           z.strictObject({
-            folder: text().meta(about('Folder with one file per secret.', '/run/secrets/voxform')),
+            folder: nonEmptyString().meta(about('Folder with one file per secret.', '/run/secrets/voxform')),
           }),
           commandSource(),
         ],

@@ -233,7 +233,7 @@ class CommandSource implements SecretSource {
     }
   }
 
-  /** Returns the last lines of the error output, redacted: without the output of the command and secrets of the environment. */
+  /** Returns the last lines of the error output. Redacts the output of the command and the secrets of the environment. */
   #safeLines(errorOutput: string, out: string): string[] {
     const redactor = new Redactor();
     for (const text of [out.trim(), ...out.split(/\r?\n/)]) redactor.add(text);
@@ -252,7 +252,7 @@ class CommandSource implements SecretSource {
     return new UserError(
       [`${message}${lines.length === 0 ? '' : ':'}`, ...lines.map((each) => `  ${each}`)].join('\n'),
       {
-        hint: 'Run it in the project folder to see what is missing, or change secrets in voxform.yaml.',
+        hint: 'Run the command in the project folder to find the cause, or change secrets in voxform.yaml.',
       },
     );
   }
@@ -277,7 +277,7 @@ async function outputOf({ child, ended }: StartedProcess, onTooLong: () => void)
 
 type Keyring = typeof import('@napi-rs/keyring');
 
-/** Other stores on Linux lose their entries at the next restart. */
+/** Selects the Secret Service on Linux, because other stores lose their entries at the next restart. */
 const KEYRING_OPTIONS = { linux: { store: 'secret-service' } } as const;
 
 /** Finds secrets of one project in the key store of the operating system: Keychain, Credential Manager or Secret Service. */
@@ -310,7 +310,7 @@ export class Keychain implements SecretSource {
 
   async names(): Promise<string[]> {
     const found = await this.#use((keyring) => {
-      // This fails if there is no key store. The search below would return an empty list.
+      // This fails if there is no key store, whereas the search below would return an empty list.
       this.#entry(keyring, 'any');
       return keyring.findCredentialsAsync(this.#service);
     });
@@ -329,7 +329,7 @@ export class Keychain implements SecretSource {
   async #use<T>(work: (keyring: Keyring) => Promise<T>): Promise<T> {
     if (isExecutable) {
       throw new UserError('the one-file executable of voxform cannot use the key store of this machine', {
-        hint: 'Set the secrets in the environment or in .env, name a command for them under `secrets`, or install voxform as a package for Node.',
+        hint: 'Set the secrets in the environment or in .env, configure a command for them under `secrets`, or install voxform as a Node.js package.',
       });
     }
     try {

@@ -15,14 +15,14 @@ interface SelectOptions {
 }
 
 /**
- * Returns the workspace that the command line, `VOXFORM_WORKSPACE` or `default_workspace` names, or else the only one. Applies the
- * overrides of the environment. The secrets of the workspace are not read yet.
- * @throws UserError if no workspace is named or if the name is unknown.
+ * Returns the workspace that is selected by the command line, `VOXFORM_WORKSPACE` or `default_workspace`, or else the only workspace.
+ * Applies the overrides of the environment. Does not read the secrets of the workspace.
+ * @throws UserError if no workspace is selected or if the name is unknown.
  */
 export function selectWorkspace(project: ProjectConfig, { name, env, apiKey }: SelectOptions): WorkspaceConfig {
   const override = overrides(env);
   const fromEnv = override.apiKey === undefined ? undefined : new Secret('VOXFORM_API_KEY', override.apiKey);
-  const config = workspaceNamed(project, name ?? override.workspace ?? project.defaultWorkspace);
+  const config = findWorkspace(project, name ?? override.workspace ?? project.defaultWorkspace);
   const overriding = { base_url: override.baseUrl, workspace_id: override.workspaceId };
   const workspace: WorkspaceConfig = {
     ...config,
@@ -35,7 +35,7 @@ export function selectWorkspace(project: ProjectConfig, { name, env, apiKey }: S
   return workspace;
 }
 
-function workspaceNamed({ workspaces }: ProjectConfig, name: string | undefined): WorkspaceConfig {
+function findWorkspace({ workspaces }: ProjectConfig, name: string | undefined): WorkspaceConfig {
   const names = Object.keys(workspaces).sort();
   const list = `The project has ${names.length === 1 ? 'one workspace' : `${names.length} workspaces`}: ${names.join(', ')}.`;
   const selected = name ?? (names.length === 1 ? names[0] : undefined);
@@ -50,7 +50,7 @@ function workspaceNamed({ workspaces }: ProjectConfig, name: string | undefined)
   return config;
 }
 
-/** Checks overrides with the rules of the project file. */
+/** Checks overrides with the same rules as the project file. */
 function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Overrides): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
     throw new UserError('VOXFORM_API_KEY still has the placeholder from an export; replace it with the real key');
@@ -81,18 +81,18 @@ export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectM
 }
 
 /**
- * Reads the secrets that the settings of these workspaces name.
+ * Reads the secrets that the settings of these workspaces use.
  * @throws UserError if the base URL, the workspace id or the API key of any of them is missing.
  */
 export async function readCredentials(workspaces: readonly WorkspaceConfig[], signal?: AbortSignal): Promise<void> {
   await Promise.all(workspaces.map(({ secrets }) => secrets.read(undefined, { signal })));
-  const missing = workspaces.flatMap(missingIn);
+  const missing = workspaces.flatMap(missingSettings);
   if (missing.length === 0) return;
   const hint = hintFor(workspaces);
   throw new UserError(missing.join('\n'), hint === undefined ? {} : { hint });
 }
 
-function missingIn({ name, apiKey, secrets, unset = [] }: WorkspaceConfig): string[] {
+function missingSettings({ name, apiKey, secrets, unset = [] }: WorkspaceConfig): string[] {
   const settings = unset.map(
     ({ setting, variable }) =>
       `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
@@ -139,7 +139,7 @@ interface Overrides {
   readonly apiKey: string | undefined;
 }
 
-/** Returns the settings of a workspace that environment variables override. An empty variable counts as unset. */
+/** Returns the workspace settings from environment variables, which override the project file. An empty variable counts as unset. */
 export function overrides(env: Environment): Overrides {
   return {
     workspace: env.VOXFORM_WORKSPACE || undefined,

@@ -8,7 +8,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import type { ProjectConfig } from './project.ts';
 
-/** The maximum number of folder entries and of files read while searching for manifests outside of all patterns. */
+/** The maximum number of folder entries and of files that are read to find manifests that match no pattern. */
 const MAX_ENTRIES = 20_000;
 const MAX_READ = 1_000;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 
-/** The maximum length of a slice. Other work, such as handling a response, waits for this time. */
+/** The maximum duration of a slice. Other work, such as handling a response, waits at most this long. */
 const MAX_SLICE_MS = 2;
 
 /** Divides long work into slices, so that the event loop can handle other events between them. */

@@ -14,7 +14,7 @@ const WORKSPACE_SETTINGS = [
 ] as const;
 const PROJECT_SETTINGS = ['secrets', 'state', 'notify', 'limits'] as const;
 
-/** A version of a project whose settings, certificates and commands a run uses instead of those of another version. */
+/** A trusted version of a project. A run uses its settings, certificates and commands instead of those of another version. */
 export interface TrustedProject {
   /** The parsed project file. */
   readonly document: Json;
@@ -53,14 +53,14 @@ export function withoutTrustedSettings(document: Json): Json {
 
 /** Returns the trusted settings, such as `base_url`, that differ between two versions of a workspace. */
 export function changedSettings(before: Json, after: Json, workspace: string): readonly string[] {
-  const [one, other] = [before, after].map((document) => {
+  const [older, newer] = [before, after].map((document) => {
     const ofProject = isObject(document) ? (document as JsonObject) : {};
     const workspaces = workspacesIn(document);
     const own = Object.hasOwn(workspaces, workspace) ? workspaces[workspace] : undefined;
     return { ofProject, ofWorkspace: isObject(own) ? (own as JsonObject) : {} };
   });
   const differs = (part: 'ofProject' | 'ofWorkspace', name: string): boolean =>
-    textOf(one?.[part][name]) !== textOf(other?.[part][name]);
+    textOf(older?.[part][name]) !== textOf(newer?.[part][name]);
   const names = [
     ...WORKSPACE_SETTINGS.filter((name) => differs('ofWorkspace', name)),
     ...PROJECT_SETTINGS.filter((name) => differs('ofProject', name)),

@@ -28,7 +28,7 @@ const windowSchema = lazy(() =>
         error: 'expected a time zone name, such as Europe/Berlin',
       })
       .optional(),
-    duration: durationSetting().meta(about('How long the window stays open, such as 30m or 6h.', '6h')),
+    duration: durationSetting().meta(about('Duration of the window, such as 30m or 6h.', '6h')),
   }),
 );
 

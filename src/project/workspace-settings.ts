@@ -13,13 +13,13 @@ import type { UnsetSetting, WorkspaceConfig } from './project.ts';
 import { type SecretSettings, secretsSchema } from './secret-settings.ts';
 import { FolderSource, sourcesFrom } from './secret-sources.ts';
 
-/** The evaluated settings of a workspace that may be value forms. */
+/** The settings of a workspace that may be written as value forms, after their evaluation. */
 export interface WorkspaceSettings
   extends Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'apiKey' | 'vars' | 'secrets'> {
   readonly unset: readonly UnsetSetting[];
-  /** Problems whose paths start at the workspace. */
+  /** Problems with paths relative to the workspace. */
   readonly problems: readonly Problem[];
-  /** The workspace as written, but with plain values for these settings. The schema checks it. */
+  /** The workspace as written, but with plain values for these settings, as required by the schema. */
   readonly plain: Readonly<Record<string, unknown>>;
   /** The project's `state` with the secrets of this workspace. */
   readonly inherited: Readonly<Record<string, unknown>> | undefined;
@@ -28,10 +28,10 @@ export interface WorkspaceSettings
 /** Valid values that replace an invalid or unset setting, so that it does not cause a second problem. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
-export interface SettingsPlace {
+export interface SettingsInput {
   /** The project folder, a real path. */
   readonly root: string;
-  /** Real path of the folder for the commands and files of secrets. The default is the root. */
+  /** Real path of the folder in which secret commands run and to which secret files are relative. The default is the root. */
   readonly settingsRoot?: string | undefined;
   /** Limits the folder of `secrets_dir`. If undefined, any folder is allowed, relative to the project folder. */
   readonly local: LocalPaths | undefined;
@@ -53,14 +53,14 @@ interface ProjectSettings {
   readonly secrets?: Json | undefined;
 }
 
-export function readSettings(raw: JsonObject, place: SettingsPlace, shared: ProjectSettings = {}): WorkspaceSettings {
-  const { root, env } = place;
+export function readSettings(raw: JsonObject, options: SettingsInput, shared: ProjectSettings = {}): WorkspaceSettings {
+  const { root, env } = options;
   const problems: Problem[] = [];
   const refuse: Refuse = (code, message, path, at = 'value') => {
     problems.push({ code, message, path, at });
   };
-  const newSources = () => place.sources ?? secretSources(raw, { ...place, sharedSecrets: shared.secrets, refuse });
-  const secrets = place.secrets?.get(place.workspace) ?? new SecretReader(newSources());
+  const newSources = () => options.sources ?? secretSources(raw, { ...options, sharedSecrets: shared.secrets, refuse });
+  const secrets = options.secrets?.get(options.workspace) ?? new SecretReader(newSources());
   const sources = { root, env, secrets, vars: {}, mustBeSet: false };
   const context: FormsContext = {
     inputs: new Inputs({ ...sources, areSettings: true }),
@@ -78,7 +78,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     return evaluated.value;
   };
 
-  const text = (setting: keyof typeof STAND_INS): string => {
+  const readText = (setting: keyof typeof STAND_INS): string => {
     const written = raw[setting];
     if (!isForm(written)) return typeof written === 'string' ? written : '';
     plain[setting] = STAND_INS[setting];
@@ -93,7 +93,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     return typeof value === 'string' ? value : '';
   };
 
-  const secret = (written: JsonObject, at: Problem['path']): Secret => {
+  const readSecret = (written: JsonObject, at: Problem['path']): Secret => {
     const value = evaluate(written, at);
     const variable = typeof written.$env === 'string' ? written.$env : '';
     const text = typeof value === 'string' && value !== '' ? value : undefined;
@@ -101,16 +101,16 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
   };
 
   /** Replaces the forms in the settings of a state with secrets. */
-  const state = (written: JsonObject, at: readonly string[]): Record<string, unknown> =>
+  const readState = (written: JsonObject, at: readonly string[]): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(written).map(([setting, value]) => {
-        const place = [...at, setting];
-        if (isSecretForm(value)) return [setting, secret(value, place)];
-        return [setting, isObject(value) && !isForm(value) ? state(value as JsonObject, place) : value];
+        const valuePath = [...at, setting];
+        if (isSecretForm(value)) return [setting, readSecret(value, valuePath)];
+        return [setting, isObject(value) && !isForm(value) ? readState(value as JsonObject, valuePath) : value];
       }),
     );
 
-  const key = (): Secret => {
+  const readApiKey = (): Secret => {
     const written = raw.api_key;
     delete plain.api_key;
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
@@ -119,10 +119,10 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
       refuse('plain-secret', message, ['api_key']);
       return new Secret('', undefined);
     }
-    return secret(written, ['api_key']);
+    return readSecret(written, ['api_key']);
   };
 
-  const variables = (): Record<string, Value> => {
+  const readVars = (): Record<string, Value> => {
     const written = raw.vars;
     if (!isObject(written)) return {};
     plain.vars = {};
@@ -137,12 +137,12 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     return Object.fromEntries(entries);
   };
 
-  const baseUrl = normalizedBaseUrl(text('base_url'));
-  const workspaceId = text('workspace_id');
-  const apiKey = key();
-  if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, ['state']);
-  const inherited = shared.state && state(shared.state, [INHERITED.state]);
-  return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secrets, unset, problems, plain };
+  const baseUrl = normalizedBaseUrl(readText('base_url'));
+  const workspaceId = readText('workspace_id');
+  const apiKey = readApiKey();
+  if (isObject(raw.state)) plain.state = readState(raw.state as JsonObject, ['state']);
+  const inherited = shared.state && readState(shared.state, [INHERITED.state]);
+  return { inherited, baseUrl, workspaceId, apiKey, vars: readVars(), secrets, unset, problems, plain };
 }
 
 /** Returns true for `{ $secret: NAME }` and `{ $env: NAME }`, which keep a secret out of the file. */
@@ -154,16 +154,16 @@ function isSecretForm(written: unknown): written is JsonObject {
 /** Reports a problem at a path of the workspace. */
 type Refuse = (code: string, message: string, path: Problem['path'], at?: Problem['at']) => void;
 
-interface SecretsPlace extends SettingsPlace {
+interface SecretsInput extends SettingsInput {
   /** The project's `secrets`, as written. */
   readonly sharedSecrets: Json | undefined;
   readonly refuse: Refuse;
 }
 
-/** Returns the sources of secrets: the list of the workspace, of the project or of the fleet, or else environment and folder. */
-function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
-  const { env, local, workspace, sharedSecrets, refuse } = place;
-  const root = place.settingsRoot ?? place.root;
+/** Returns the sources of secrets: the list of the workspace, the project or the fleet, or else the environment and `secrets_dir`. */
+function secretSources(raw: JsonObject, options: SecretsInput): SecretSource[] {
+  const { env, local, workspace, sharedSecrets, refuse } = options;
+  const root = options.settingsRoot ?? options.root;
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const problemOf = (setting: string, folder: string): string | undefined =>
     local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
@@ -177,7 +177,7 @@ function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
     if (raw.secrets_dir !== undefined)
       refuse(
         'unused-setting',
-        'secrets_dir is not used, because there is a list of secrets; write it there: { folder: … }',
+        'secrets_dir is not used, because there is a list of secrets; add { folder: … } to that list',
         ['secrets_dir'],
       );
     const isUsable = (each: SecretSettings[number], index: number): boolean => {

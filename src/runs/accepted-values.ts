@@ -33,12 +33,12 @@ interface AcceptableValues {
   readonly refused: readonly RefusedChange[];
   /** Requested resources without drift. */
   readonly unmoved: readonly Address[];
-  /** Managed fields that the platform never returns. They are left unchanged. */
+  /** Managed fields that the platform never returns. Their values in the manifests are left unchanged. */
   readonly unshown?: readonly LeafPath[];
 }
 
 /**
- * Returns the drifted values that can be written to the manifests: the platform returns them, and they are not secret.
+ * Separates the drifted values that can be written to the manifests from the changes that cannot, such as secrets.
  * @param addresses the requested resources; empty for all.
  */
 export function acceptableValues(drift: PlanDocument, addresses: readonly Address[]): AcceptableValues {
@@ -63,9 +63,9 @@ export function acceptableValues(drift: PlanDocument, addresses: readonly Addres
 
 function refusalOf({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
   if (referents !== undefined)
-    return `the field refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
+    return `the field refers to ${referents.join(', ')}, which has a new record: run apply to set the new id`;
   if (sensitive) return 'the value is a secret';
-  if (!verified || before === undefined) return 'the platform does not return it';
+  if (!verified || before === undefined) return 'the platform does not return the value';
   return undefined;
 }
 
@@ -81,7 +81,7 @@ interface ReferenceSources {
 
 /**
  * Returns the ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may
- * refer to. Ambiguous names are left out. Reads the lists of these lookups.
+ * refer to. Ambiguous names are left out. Reads the lists of these lookups from the platform.
  */
 export async function referableRecords(facts: ReferenceSources): Promise<Map<Address, string>> {
   const { client, workspace } = facts;
@@ -118,7 +118,7 @@ export interface FoundValues extends AcceptableValues {
   readonly records: ReadonlyMap<Address, string>;
 }
 
-/** A drift, with the data for resolving its references. */
+/** The drift of a workspace, with the data that resolves references in drifted values. */
 export interface DriftFacts extends Pick<PlanSurroundings, 'opened' | 'state' | 'client'> {
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
@@ -140,13 +140,13 @@ export async function driftValues(
   return { ...found, records };
 }
 
-/** The edits that accept values into the manifests, and the values that are left out. */
+/** The edits that write drifted values to the manifests, and the values that are left out. */
 export interface Acceptance extends Pick<AcceptableValues, 'refused' | 'unmoved' | 'unshown'> {
   readonly files: readonly FileEdit[];
   readonly accepted: readonly WantedValue[];
 }
 
-/** Returns the edits that write these values to the project's files. Reads files and writes none. */
+/** Returns the edits that write these values to the project's files. Reads files, but does not write them. */
 export async function acceptanceOf(
   { project, workspace, context: { env } }: OpenWorkspace,
   { wanted, records, refused, unmoved, unshown = [] }: FoundValues,
@@ -168,7 +168,7 @@ interface VersionValues extends Pick<FoundValues, 'records'> {
   readonly version: ShownRecord;
 }
 
-/** Returns the values that a manifest needs so that the next plan restores a published version: only managed fields that differ. */
+/** Returns the values that make the next plan restore a published version. Only managed fields that differ are included. */
 export function valuesOfVersion({
   kind,
   resource,
@@ -188,7 +188,7 @@ export function valuesOfVersion({
       continue;
     }
     if (shown === undefined) {
-      refused.push({ address, path, why: 'the version does not contain it, so it is left unchanged' });
+      refused.push({ address, path, why: 'the version lacks this field, so the manifest is left unchanged' });
       continue;
     }
     const desired = withReferences(value, (reference) => records.get(reference.address));

@@ -17,7 +17,7 @@ import type { GuardOptions } from './run-context.ts';
 
 export interface ApplyPlanInput extends Pick<ApplyInput, 'onError' | 'lostCreates' | 'onEvent'> {
   readonly opened: OpenWorkspace;
-  /** An open session with the state from which the plan was made. */
+  /** An open session. Its state is the one from which the plan was made. */
   readonly session: StateSession;
   readonly planned: PlanResult;
   /** Default: the stop signal of the context. */
@@ -26,14 +26,14 @@ export interface ApplyPlanInput extends Pick<ApplyInput, 'onError' | 'lostCreate
 
 /** Applies an approved plan. The report contains no secrets. */
 export async function applyPlan(input: ApplyPlanInput): Promise<ApplyReport> {
-  const { opened, planned, onEvent, stop = opened.context.interrupts.stop, ...applying } = input;
+  const { opened, planned, onEvent, stop = opened.context.interrupts.stop, ...applyInput } = input;
   const { now, redactor, writes } = opened.context;
-  const { session } = applying;
+  const { session } = applyInput;
   const { document } = planned.plan;
   await recordCommit(opened, session, document);
   const report = await apply({
     ...planned,
-    ...applying,
+    ...applyInput,
     verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop,
     permission: writes,
@@ -51,7 +51,7 @@ export async function applyPlan(input: ApplyPlanInput): Promise<ApplyReport> {
   return { ...report, plan, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
 }
 
-/** Updates the dashboard links: a created record has an id now, and the link of an unknown create is the list to search. */
+/** Updates the dashboard links. A created record now has an id, and an unknown create links to the list of its kind. */
 function withLinksAfterApply(plan: PlanDocument, results: ApplyReport['results']): PlanDocument {
   const applied = plan.resources.map((resource): PlannedResource => {
     const result = results.get(resource.address);
@@ -69,11 +69,11 @@ function withLinksAfterApply(plan: PlanDocument, results: ApplyReport['results']
   };
 }
 
-/** Records the commit of the manifests, so that a later apply of older ones is detected. */
+/** Records the commit of the manifests, so that a later apply of older manifests is detected. */
 async function recordCommit(opened: OpenWorkspace, session: StateSession, document: PlanDocument): Promise<void> {
   const commit = commitId(await opened.commit());
   if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
-  // Not awaited: the commit is stored with the first intent. If that fails, the session refuses all later writes.
+  // Not awaited, because the commit is stored with the first intent. If this fails, the session refuses all later writes.
   session.record({ type: 'applying', commit }).catch(() => undefined);
 }
 
@@ -101,12 +101,12 @@ function endingOf(report: ApplyReport, { resources, guards, violations = [] }: P
   };
 }
 
-/** Returns the fields of a history entry about a plan, even a refused one. */
+/** Returns the fields that describe a plan in the history. The plan may have been refused. */
 export function planInHistory(document: PlanDocument): Pick<RunEnding, 'plan'> {
   return { plan: { digest: document.digest ?? approvalDigest(document), summary: document.summary } };
 }
 
-/** Returns each waived rule with the reason and the resources concerned. */
+/** Returns each waived rule with the reason and the affected resources. */
 function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> {
   const byWaiver = Map.groupBy(violations, ({ rule, policy_file, waived }) =>
     JSON.stringify([rule, policy_file, waived]),
@@ -119,7 +119,7 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
   return waived.length === 0 ? {} : { waived };
 }
 
-/** Redacts an error before its text is wrapped and escaped. */
+/** Redacts a failed result. Must be called before its texts are wrapped and escaped. */
 function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceResult {
   if (result.status !== 'failed') return result;
   const { error, recorded, hint, advice = hint ?? '' } = result;

@@ -8,7 +8,7 @@ type CallRow = Readonly<Record<string, unknown>>;
 /** Filters for reading call histories. */
 export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
-  /** Called at the end with the number of calls outside the requested range. They are left out. */
+  /** Called at the end with the number of calls that are left out because they are outside the requested range, if any. */
   readonly onOutside?: ((count: number) => void) | undefined;
   onRead?(): void;
 }
@@ -31,7 +31,7 @@ type Operator = keyof typeof operators;
 
 export const callFields: readonly string[] = Object.keys(callRecord().shape);
 
-/** Fields with several values, which have no order. */
+/** Fields that contain several values and cannot be compared. */
 const nested: ReadonlySet<string> = new Set(['analysis']);
 
 /** Parses a condition such as `session_outcome=escalated` or `duration>=00:05:00`. Returns a problem for invalid text. */
@@ -42,7 +42,7 @@ export function parseCallCondition(text: string): CallCondition | { readonly pro
     return { problem: `calls have no field ${field}${didYouMean(field, callFields)}` };
   }
   if (nested.has(field) && (value !== 'null' || !/^!?=$/.test(operator))) {
-    return { problem: `${field} has no single value: expected ${field}=null or ${field}!=null` };
+    return { problem: `${field} contains several values: expected ${field}=null or ${field}!=null` };
   }
   if (/^[<>]/.test(operator) && measureOf(value) === undefined) {
     return {
@@ -60,7 +60,7 @@ export async function* selectedCalls(
   let outside = 0;
   try {
     const filter = asFilter(range);
-    // A platform that accepts only dates returns whole days.
+    // If the platform accepts only dates, it returns the calls of whole days.
     const requestedDays = { from: filter.date_from?.slice(0, 10), to: filter.date_to };
     for await (const call of client.calls.list(filter)) {
       onRead?.();
@@ -72,7 +72,7 @@ export async function* selectedCalls(
   }
 }
 
-/** True if any time of the call is in the range: the API does not document which time it compares. */
+/** True if any time of the call is in the range, because the API does not document which of them it compares. */
 function isInRange({ start_time, end_time, created_at }: CallRow, range: DateRange): boolean {
   const times = [start_time, end_time, created_at].filter((time) => typeof time === 'string');
   return times.length === 0 || times.some((time) => isWithin(time, range));
@@ -105,7 +105,7 @@ function orderOf(a: string, b: string): number {
 function measureOf(text: string): number | undefined {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
   if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  // This includes phone numbers, which the platform may return without their plus.
+  // This includes phone numbers, which the platform may return without the plus sign.
   const decimal = decimalOf(text);
   if (decimal !== undefined) return decimal;
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;

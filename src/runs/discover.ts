@@ -10,9 +10,9 @@ import type { RecordReads } from './orphan-status.ts';
 export interface DiscoveryInput extends RecordReads {
   /** The kinds to search. Default: all. */
   readonly kinds?: ReadonlyMap<string, Kind>;
-  /** Ids that a person named or that a state has. */
+  /** Ids that are in a state or that a person entered. */
   readonly known: readonly KnownId[];
-  /** Only mentions since this time are followed. */
+  /** Mentions before this time are ignored. */
   readonly since: Date;
   readonly onProgress?: OnReadProgress;
 }
@@ -21,7 +21,7 @@ export interface FoundRecord {
   readonly record: ShownRecord;
   /** The published version, if the record lacks a config object that the version may have. */
   readonly published: PublishedRecord | undefined;
-  /** Clauses about the places that mention the id; empty for a listed record. */
+  /** The sources that mention the id, as clauses; empty for a listed record. */
   readonly mentions: readonly string[];
 }
 
@@ -45,9 +45,9 @@ export async function discover(input: DiscoveryInput): Promise<Discovery> {
 }
 
 /**
- * Finds the records of a workspace: listed kinds by their lists, others by ids that are known or that other records mention. Missing
- * records are reported, not thrown.
- * @param take receives each record, grouped by kind, in any order within a kind. No record is kept in memory.
+ * Finds the records of a workspace. Reads the lists of the kinds that the API can list. Reads records of other kinds by id, if the id is
+ * known or other records mention it. The result names records that are missing.
+ * @param take receives each record. Records are grouped by kind, but not ordered within a kind, and are not kept in memory.
  * @throws ForeignRecord if all records belong to other workspaces.
  * @throws PlatformError if a list or a record cannot be read.
  */
@@ -80,7 +80,7 @@ interface DiscoverySearch extends DiscoveryInput {
 
 async function findByList(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, progress, missed, take } = search;
-  // Passes each record on and keeps only its id.
+  // Passes each record to `take`, and keeps only the id.
   const listRecords = async function* () {
     for await (const record of kind.list?.(client) ?? []) {
       take(kind, { record, published: undefined, mentions: [] });
@@ -121,8 +121,8 @@ function hidesObjects(kind: Kind, record: ShownRecord): boolean {
 
 function cannotBeListed(areMentioned: boolean): string {
   return areMentioned
-    ? 'the API cannot list them, so only those were found that other records mention, that you named, or that are in the state'
-    : 'the API cannot list them, and no other record mentions them, so only those were found that you named or that are in the state';
+    ? 'the API cannot list them, so the search covers only ids in the state, ids in other records, and ids that you pass'
+    : 'the API cannot list them, and other records do not mention them, so the search covers only ids in the state and ids that you pass';
 }
 
 export function missingReason(observation: Observation, clauses: readonly string[]): string {
@@ -134,33 +134,33 @@ export function missingReason(observation: Observation, clauses: readonly string
 export function* idsInState(resources: Iterable<readonly [string, { readonly id: string }]>): Generator<KnownId> {
   for (const [address, { id }] of resources) {
     const kind = kindOf(address);
-    if (kinds.has(kind)) yield { kind, id, clause: `the state has it as ${address}` };
+    if (kinds.has(kind)) yield { kind, id, clause: `in the state as ${address}` };
   }
 }
 
 export interface KnownId {
   readonly kind: string;
   readonly id: string;
-  /** The origin of the id as a clause, such as `the state has it as Agent/a`. */
+  /** The origin of the id as a clause, such as `in the state as Agent/a`. */
   readonly clause: string;
 }
 
-/** A possible record that was not read. */
+/** A record that was not found, or a reason why records of a kind may be missing. */
 export interface MissedRecord {
   readonly kind: string;
-  /** Absent if the entry concerns the whole kind. */
+  /** Undefined if the entry concerns the whole kind. */
   readonly id?: string;
   readonly because: string;
 }
 
 interface MentionSearch extends Pick<DiscoveryInput, 'client' | 'known'> {
-  /** Only mentions since this time are followed. Undefined limits the search to sources that need few requests. */
+  /** Mentions before this time are ignored. If undefined, only sources that need few requests are searched. */
   readonly since: Date | undefined;
-  /** Receives the sources that could not be read. */
+  /** Receives an entry for each source that cannot be read. */
   readonly missed: MissedRecord[];
 }
 
-/** Returns the ids of an unlisted kind with their clauses: known ids first, then ids that other records mention. */
+/** Returns the ids of an unlisted kind, each with the clauses about its origin. Known ids come first, then mentioned ids. */
 export async function mentionedIds(kind: Kind, { client, known, since, missed }: MentionSearch): Promise<MentionsById> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.map((source) => source.read(client, since)) ?? [];
@@ -181,8 +181,8 @@ function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, string[
 }
 
 /**
- * Yields the records with these ids in order, and reads several at once.
- * @param onGap is called for ids without a record in this workspace.
+ * Yields the records with these ids, in the order of the ids. Reads several records at once.
+ * @param onGap is called for each id without a record in this workspace.
  */
 export async function* readMentioned(
   kind: Kind,

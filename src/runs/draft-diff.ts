@@ -18,7 +18,7 @@ import { describedObject } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
-/* The differences between a draft and its published version, as plain data without secrets, which is printed unchanged. */
+/* The differences between a draft and its published version, as plain data without secrets. The data is printed unchanged. */
 
 const DRAFT_DIFF_FORMAT_VERSION = 1;
 
@@ -61,7 +61,7 @@ interface DraftDiffInput {
 }
 
 /**
- * Compares the draft of a managed record with its latest published version. Also reads the lists with the names of differing ids.
+ * Compares the draft of a managed record with its latest published version. Also reads the lists that contain the names of differing ids.
  * @throws UserError if the record is missing or belongs to another workspace.
  */
 export async function diffDraft(input: DraftDiffInput): Promise<DraftDiffDocument> {
@@ -75,7 +75,7 @@ export async function diffDraft(input: DraftDiffInput): Promise<DraftDiffDocumen
     throw foreignRecord(`${kind.name} ${id}`, { actual: observation.workspaceId, workspaceId });
   if (observation.status !== 'shown') {
     throw new UserError(`${address} is missing: the platform has no record ${id}`, {
-      hint: advice`Run ${command('plan')} to see what to do about it.`,
+      hint: advice`Run ${command('plan')} to see how to fix this.`,
     });
   }
   const version = await latestOf(kind, { id, client });
@@ -133,7 +133,7 @@ async function withReferenceNames(
   return withNames(changes, kind, () => namesOf(state, new Map(), idsByLookup));
 }
 
-/** Redacts both values. Must be called before changed words are marked, because a mark could split a secret. */
+/** Redacts both values of a change. Must be called before changed words are marked, because a mark could split a secret. */
 export function redactedChange(
   { before, after, ...rest }: PlannedChange,
   redact: DraftDiffInput['redact'],

@@ -11,10 +11,10 @@ import type { PlatformOptions } from './run-context.ts';
 export interface DraftSources {
   /** Ids given by a person. */
   readonly given: readonly KnownId[];
-  /** Only ids in calls since this time are followed. */
+  /** Ids that other records mentioned before this time are ignored. */
   readonly since: Date;
   readonly options: PlatformOptions;
-  /** Secrets with a value. The values are never written. */
+  /** Secrets that have a value. The values are never written. */
   readonly secrets: readonly Secret[];
   /** Names of records in the project's manifests; names in the state take precedence. */
   readonly inManifests?: NamesInProject;
@@ -44,13 +44,13 @@ export async function draftWorkspace(
   return { drafts: drafter.drafts({ ...naming, ...(ownSecrets && { ownSecrets }) }), missed };
 }
 
-/** Returns only names and ids of the state, so that the state itself is freed before the workspace is read. */
+/** Returns only the names and ids in the state, so that the state can be freed before the workspace is read. */
 async function readNamesAndIds(opened: OpenWorkspace) {
   try {
     const state = await opened.state();
     return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
   } catch (error) {
-    // Outside of a project, the state may not be found. It only adds names.
+    // Outside a project, the state is optional, because it only adds names and ids.
     if (opened.project.file === undefined && error instanceof UserError) return { inState: new Map(), ids: [] };
     throw error;
   }

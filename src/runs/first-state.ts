@@ -26,10 +26,10 @@ interface NewState {
 }
 
 /**
- * Refuses to start a state if the same workspace has or had one: under another name, as after a rename in voxform.yaml, or written on
- * this machine and lost. Otherwise everything would be created again.
+ * Refuses to start a new state if the workspace already has one under another name, for example after a rename in voxform.yaml, or if this
+ * machine wrote one that is missing now. With a new state, all records would be created again.
  * @param marks the states that this machine wrote before.
- * @throws LostState if the state is missing, UserError with the command that moves it if it is elsewhere.
+ * @throws LostState if the state is missing, or UserError with the command that moves the state if it is in another location.
  */
 export async function refuseSecondState(
   newState: NewState,
@@ -50,7 +50,7 @@ export async function refuseSecondState(
     folders: [ownFile ?? defaultPath, defaultPath].map(path.dirname),
   });
   if (found !== undefined) throw otherFileError(found, newState);
-  // A platform on this machine is for trials and may lose its records at any time.
+  // A platform on this machine is used for trials, and may lose its records at any time.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const fileElsewhere = await findOtherState({ ...search, others: files, folders: [] });
   if (fileElsewhere !== undefined) throw otherFileError(fileElsewhere, newState);
@@ -77,7 +77,7 @@ function otherStateError({ location: shown, from, records }: FoundState, newStat
   );
 }
 
-/** Returns the hint with two ways to continue: move the state here, or start with an empty one. */
+/** Returns a hint with two ways to continue: the given command, or a command that starts with an empty state. */
 function moveHint(
   { project, selection }: NewState,
   { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
@@ -88,8 +88,8 @@ function moveHint(
 }
 
 /**
- * Lets a command for a fetched project copy the project file first. Paths of this project are relative to the operator's folder, so the
- * file is needed there.
+ * Prepends commands that copy the project file of a fetched project to the operator's folder. The paths of the project are relative to this
+ * folder, so the command must run there.
  */
 function withProjectFile(
   { root, localRoot, file }: ProjectConfig,
@@ -101,13 +101,13 @@ function withProjectFile(
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
-/** Returns the error if this machine wrote the state to another store. The earlier searches do not cover that store. */
+/** Returns the error for a state that this machine wrote to another store, which the earlier searches do not cover. */
 function stateInOtherStore({ path: other, serial }: StateMark, newState: NewState): UserError {
   const { workspace, store } = newState;
   const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
     `no state at ${store.location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${other} (serial ${serial})`,
-    { hint: moveHint(newState, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
+    { hint: moveHint(newState, { text: 'Move the state here. Write its settings as in voxform.yaml: ', command }) },
   );
 }
 
@@ -127,7 +127,7 @@ function shownPath(cwd: string, file: string): string {
 const SHARED = 'Set state: { backend: git } in voxform.yaml';
 
 /**
- * Warns if Git tracks the state: other CI jobs see neither a state in this checkout nor its lock.
+ * Warns if Git tracks the state, because other CI jobs see neither the state in this checkout nor its lock.
  * @throws UserError if there is no state yet, because the ids of new records would be lost with the checkout.
  */
 export async function checkStateInCi({ project, workspace, selection, context }: NewState): Promise<void> {
@@ -139,7 +139,7 @@ export async function checkStateInCi({ project, workspace, selection, context }:
   const location = backend.describe(workspace.state, project.root);
   const tracking = await trackingOf(file, { env, cwd: project.root });
   if (tracking === 'untracked' && !existsSync(file)) {
-    // A platform on this machine is for trials.
+    // A platform on this machine is used for trials.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
     throw new UserError(`no state at ${location} yet, and other jobs would not see the state that this job creates`, {
       hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', selection)}`,
@@ -151,7 +151,7 @@ export async function checkStateInCi({ project, workspace, selection, context }:
   );
 }
 
-/** Returns whether Git tracks the file; undefined outside of a repository or without git. */
+/** Returns whether Git tracks the file; undefined outside a repository or if git is not available. */
 async function trackingOf(
   file: string,
   call: Pick<GitCall, 'env' | 'cwd'>,
@@ -172,8 +172,8 @@ interface FirstState {
 }
 
 /**
- * Refuses a first state that no person would notice: the real state may be in a store that the settings no longer name, and
- * everything would be created again.
+ * Refuses to create records if there is no state yet and no person approves the plan. The real state may be in a store that the settings no
+ * longer name, and all records would be created again.
  * @throws UserError
  */
 export function refuseFirstState(
@@ -182,10 +182,10 @@ export function refuseFirstState(
 ): void {
   const creates = document.summary.create;
   if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
-  // A platform on this machine is for trials.
+  // A platform on this machine is used for trials.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   throw new UserError(`no state at ${store.location} yet, and this apply would create ${countOf(creates)}`, {
-    hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', selection)}`,
+    hint: `If this workspace had a state before, restore or move it. To start with an empty state: ${commandFor('voxform state init', selection)}`,
   });
 }
 

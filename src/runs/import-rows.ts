@@ -60,7 +60,7 @@ export function readRows(
     return { rows, problems: [{ line: 1, message }] };
   }
   if (idColumn === -1) {
-    const message = `the file name does not tell which column has the ids of ${origin.workspace}: use the name that migrate gives the map, such as ${mapPath({ from: 'OLD', to: origin.workspace })}`;
+    const message = `cannot determine which column contains the ids of ${origin.workspace}: use the file name that migrate created, such as ${mapPath({ from: 'OLD', to: origin.workspace })}`;
     return { rows, problems: [{ line: 1, message }] };
   }
   const byAddress = new Map<string, number>();
@@ -92,7 +92,7 @@ export function readRows(
   return { rows, problems };
 }
 
-/** Returns the content of a line, or its problem. */
+/** Returns the content of a line, or a problem. */
 function readRow(
   cells: readonly string[] | undefined,
   columns: readonly string[],
@@ -108,7 +108,7 @@ function readRow(
   return { address, id, kind: kind.name };
 }
 
-/** Returns the kind of an address that a manifest can have, or the problem with it. */
+/** Returns the kind of an address, or a problem if no manifest can have the address. */
 export function importableKind(address: string): Kind | string {
   const name = parseAddress(address)?.kind;
   if (name === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
@@ -122,12 +122,12 @@ export function importableKind(address: string): Kind | string {
 function cellsOf(line: string): string[] | undefined {
   const cells: string[] = [];
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
-  let more = true;
-  while (more) {
+  let hasMore = true;
+  while (hasMore) {
     const match = cell.exec(line);
     if (match === null) return undefined;
     cells.push(match[1]?.replaceAll('""', '"') ?? match[2]?.trim() ?? '');
-    more = match[3] === ',';
+    hasMore = match[3] === ',';
   }
   return cells;
 }
@@ -137,7 +137,7 @@ export interface RowsImport extends RecordReads {
   now(): Date;
 }
 
-/** Returns the rows that are not imported yet, and the problems in the order of the lines. Records nothing. */
+/** Returns the rows that are not imported yet, and the problems in the order of the lines. Does not change the state. */
 export async function checkRows(
   rows: readonly ImportRow[],
   input: RowsImport,

@@ -22,7 +22,7 @@ export async function planWithViolations(planning: Planning): Promise<PlanResult
 
 /**
  * Adds the policy violations to a plan.
- * @throws UserError for a waiver of a rule that cannot be waived.
+ * @throws UserError for a waiver of an unknown rule, or of a rule that cannot be waived.
  */
 export async function withViolations(
   planned: PlanResult,
@@ -33,12 +33,12 @@ export async function withViolations(
   const document = withLabels(planned.plan.document, declared);
   if (rules.length === 0 && waiver === undefined) return withDocument(planned, document);
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
-  const found = await violationsOf(document, subjects, opened);
+  const allViolations = await violationsOf(document, subjects, opened);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseInvalidWaivers(names, rules);
-  // The reason is stored in the plan and the history.
+  // The reason is redacted, because it is stored in the plan and the history.
   const reason = opened.withoutSecrets(because);
-  const { violations, unneeded } = waived(found, { names, because: reason });
+  const { violations, unneeded } = waived(allViolations, { names, because: reason });
   const warnings = unneeded.map((name) => ({
     address: null,
     message: `--waive ${name} has no effect: this policy denies nothing.`,
@@ -63,9 +63,9 @@ export async function revalidatedPlan(surroundings: PlanSurroundings, saved: Pla
   if (rules.length === 0) return planned;
   const written = resources.filter(({ action }) => writes.has(action));
   const subjects = written.map((each) => subjectOf(each, savedResource(each)));
-  const found = await violationsOf(document, subjects, opened);
+  const allViolations = await violationsOf(document, subjects, opened);
   const reasons = new Map(earlier.map(({ id, waived: because }) => [id, because]));
-  const current = found.map((each) => {
+  const current = allViolations.map((each) => {
     const because = reasons.get(each.id);
     return because === undefined || each.waivable === false ? each : { ...each, waived: because };
   });
@@ -74,7 +74,7 @@ export async function revalidatedPlan(surroundings: PlanSurroundings, saved: Pla
   return withDocument(planned, { ...document, violations: [...current, ...others] });
 }
 
-/** Adds labels, for rules that are evaluated when the saved plan is applied. */
+/** Adds the labels to the plan, because the rules are evaluated again when a saved plan is applied. */
 function withLabels(document: PlanDocument, declared: ReadonlyMap<string, Resource>): PlanDocument {
   const resources = document.resources.map((resource) => {
     const { labels = {} } = declared.get(resource.address) ?? {};
@@ -98,14 +98,14 @@ async function violationsOf(
   return violationsIn(subjects, rules, { root, sources, workspace, plan, signal: context.interrupts.stop });
 }
 
-/** @param declared if undefined, there is no manifest: the labels and the spec are empty. */
+/** @param declared undefined if there is no manifest. The labels and the spec are empty then. */
 function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' | 'spec'> | undefined): Subject {
   const { address, kind, source } = planned;
   const { labels = {}, spec = {} } = declared ?? {};
   return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };
 }
 
-/** Returns the part of the resource that the plan contains. */
+/** Returns the labels and the spec that the saved plan contains. */
 function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource, 'labels' | 'spec'> {
   const secret = (name: string) => new Secret(name, undefined);
   const leaves = Object.entries(desired ?? {}).map(([path, forms]) => [path, fromForms(forms, secret)] as const);
@@ -129,10 +129,10 @@ const MAX_NAMED = 3;
 
 /** Describes denials, for example `denied by calls-end (Agent/a, Agent/b)`. */
 export function describeDenials(denied: readonly Violation[]): string {
-  const words = [...Map.groupBy(denied, ({ rule }) => rule)].map(([rule, ofRule]) => {
+  const parts = [...Map.groupBy(denied, ({ rule }) => rule)].map(([rule, ofRule]) => {
     const addresses = ofRule.slice(0, MAX_NAMED).map(({ address }) => address);
     const more = ofRule.length - addresses.length;
     return `${rule} (${addresses.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
   });
-  return `denied by ${words.join(', ')}`;
+  return `denied by ${parts.join(', ')}`;
 }

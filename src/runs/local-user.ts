@@ -9,7 +9,7 @@ import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-/** CI systems by identifying variable, with the variables of the job name, and a function for the URL. */
+/** CI systems by the variable that identifies them. `name` lists the variables of the job name, and `url` returns the job's URL. */
 const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>> = {
   GITHUB_RUN_ID: {
     name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
@@ -35,7 +35,7 @@ const systems: Readonly<Record<string, { readonly name: readonly string[]; url(e
   JENKINS_URL: { name: ['JOB_NAME'], url: ({ BUILD_URL: url }) => `${url}` },
 };
 
-/** Returns the current CI job; undefined outside of known systems. */
+/** Returns the current CI job; undefined outside known CI systems. */
 export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   for (const [variable, { name, url }] of Object.entries(systems)) {
     if (!env[variable]) continue;
@@ -45,7 +45,7 @@ export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   return undefined;
 }
 
-/** Returns the marks of states that this machine wrote for a platform; undefined if the environment names no folder for them. */
+/** Returns the marks of states that this machine wrote for a platform; undefined if the environment has no folder for them. */
 export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {
   const folder = userFolder('state', env);
   if (folder === undefined) return undefined;
@@ -58,13 +58,13 @@ export function userName(env: RunContext['env']): string {
   return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';
 }
 
-/** A run waits for git while it holds the lock. */
+/** The timeout is short, because a run may wait for git while it holds the lock. */
 const GIT_TIMEOUT_MS = 5_000;
 
-/** Runs git; undefined if git is not available. */
+/** Runs git. Returns undefined if git cannot run or takes too long. */
 export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
 
-/** Returns a function for git queries in a folder; undefined outside of repositories. */
+/** Returns a function for git queries in a folder; undefined outside repositories. */
 export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | undefined {
   if (!isInRepository(root)) return undefined;
   return (...args) =>
@@ -74,7 +74,7 @@ export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | un
     }).catch(() => undefined);
 }
 
-/** Returns the commit of the manifests, with `-dirty` if tracked files differ from it; undefined outside of repositories. */
+/** Returns the commit of the manifests, with `-dirty` if tracked files differ from it; undefined outside repositories. */
 export async function commitOf(git: RepositoryGit | undefined): Promise<string | undefined> {
   const [commit, diff] = await Promise.all([
     git?.('rev-parse', '--verify', '--quiet', 'HEAD'),
@@ -88,7 +88,7 @@ export function commitId(commit: string | undefined): string | undefined {
   return commit?.replace(/-dirty$/, '');
 }
 
-/** Searches the folder and its parents like git, but without a process. */
+/** Searches the folder and its parents for `.git`, as git does, but without a process. */
 function isInRepository(root: string): boolean {
   for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return true;

@@ -7,21 +7,21 @@ import { attempt } from '../problems/attempt.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 
 interface NameList {
-  /** Absolute path; undefined if nothing is cached. */
+  /** The absolute path of the cache; undefined if nothing is cached. */
   readonly cacheFolder: string | undefined;
   readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'state'>;
   /** The kind of lookup, such as `KnowledgeBase`. */
   readonly lookup: string;
 }
 
-/** Returns the names in the last list that this machine read; empty if it read none. */
+/** Returns the names in the list that this machine read last; empty if there is none. */
 export function knownNames(list: NameList): readonly string[] {
   const file = fileOf(list);
   const names: unknown = file && attempt(() => JSON.parse(readFileSync(file, 'utf8')));
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** Passes records on, and caches their names for editors after the whole list is read. */
+/** Yields the records unchanged. After the last record, caches their names for editors. */
 export async function* cachingNames<T extends { readonly name?: string | undefined }>(
   records: AsyncIterable<T>,
   { mayCache, ...list }: NameList & { mayCache(name: string): boolean },

@@ -38,7 +38,7 @@ export class OpenWorkspace extends StateAccess {
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, relative to the project folder; empty until loaded. */
   manifests: ReadonlySet<string> = new Set();
-  /** The rules of the project and of `--policy`; empty until loaded. */
+  /** The rules of the project and of `--policy` files; empty until loaded. */
   ruleSet = NO_RULES;
   /** The source positions of each spec, if there are rules. */
   sources: Desired['sources'];
@@ -53,7 +53,7 @@ export class OpenWorkspace extends StateAccess {
 
   /**
    * Loads the resources of the manifests, and reads all secrets. Warnings are logged.
-   * @param listener is called while files are read.
+   * @param listener receives resources and references while files are read.
    * @throws InvalidManifests
    */
   async desired(listener?: LoadListener): Promise<Desired> {
@@ -63,8 +63,8 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * Loads the resources of the manifests, and returns all problems with them. `offline` and `lenient` also allow missing variables and
-   * secrets. `lenient` runs secret commands, so that all secrets are redacted from texts of the platform.
+   * Loads the resources of the manifests, and returns all problems with them. The modes `offline` and `lenient` allow missing variables and
+   * secrets. `lenient` runs secret commands, so that all secrets can be redacted from platform data.
    */
   async declared(mode: 'live' | 'lenient' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
@@ -96,7 +96,7 @@ export class OpenWorkspace extends StateAccess {
 
   /**
    * Reads the secrets of a plan. Returns a function that gets a secret by name.
-   * @throws UserError if one of them is not set.
+   * @throws UserError if a secret is not set.
    */
   async secretsOf({ secrets: fingerprints }: Pick<PlanDocument, 'secrets'>): Promise<(name: string) => Secret> {
     const { secrets } = this.workspace;
@@ -120,19 +120,19 @@ export class OpenWorkspace extends StateAccess {
     return (name) => secrets.named(name);
   }
 
-  /** Returns the number of requests to prepare at once. The client may send fewer. */
+  /** Returns the maximum number of concurrent requests. The client may send fewer. */
   concurrency(options: PlatformOptions): number {
     return maxConcurrency(options.concurrency ?? this.project.limits.concurrency);
   }
 
   /**
-   * Opens a client of the platform, which must be closed. A client with `kept` unexpected fields is only for display, never for decisions.
+   * Opens a platform client, which the caller must close. A client that keeps unexpected fields is for display only, never for decisions.
    */
   connect(options: PlatformOptions, unexpectedFields?: UnexpectedFields): PlatformClient {
     const { log, interrupts, onRequest, shared, memory, cacheFolder } = this.context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
-    if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
+    if (proxy !== undefined) log.debug(`Requests go through the proxy ${proxy.shown} (${proxy.variable})`);
     const transport = new Transport({
       proxy,
       ca,
@@ -153,13 +153,13 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${attemptText}`);
       },
     });
-    const answers = unexpectedFields === undefined ? memory?.answers : undefined;
-    answers?.beginRound();
+    const cache = unexpectedFields === undefined ? memory?.answers : undefined;
+    cache?.beginRound();
     const client = createClient({
       transport,
       workspaceId: this.workspace.workspaceId,
       unexpectedFields,
-      cache: answers,
+      cache,
     });
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;
@@ -177,7 +177,7 @@ export class OpenWorkspace extends StateAccess {
     return { ...caching, close, [Symbol.asyncDispose]: close };
   }
 
-  /** Runs work with a client and closes it in any case. */
+  /** Runs work with a client. The client is closed even if the work fails. */
   async withClient<T>(options: PlatformOptions, work: (client: PlatformClient) => Promise<T>): Promise<T> {
     await using client = this.connect(options);
     return await work(client);
@@ -193,11 +193,11 @@ export function validOnly(desired: Desired): Desired {
 
 interface Requirements {
   readonly requireKey: boolean;
-  /** False if the state is not opened. The secrets in its settings are not read then. Default: true. */
+  /** If false, the state is not opened, and the secrets in its settings are not read. Default: true. */
   readonly requireState?: boolean;
 }
 
-/** Opens the workspace that flags and environment select in the project of the context's folder. */
+/** Opens the selected workspace of the project in the context's folder. Flags and environment variables select it. */
 export async function openWorkspace(
   context: RunContext,
   { requireKey, requireState = true }: Requirements,
@@ -229,7 +229,7 @@ function warnOfOtherKey({ log }: RunContext, own: Secret | undefined, { name, ap
 
 /**
  * Loads the project of the context's folder.
- * @throws InvalidProject with all problems of its file.
+ * @throws InvalidProject with all problems of the project file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
   const { cwd, projectFolder = cwd, env, cacheFolder, local, kept } = context;
@@ -238,7 +238,7 @@ export function openProject(context: RunContext): Promise<ProjectConfig> {
   });
 }
 
-/** Adds all other problems of the project file. Manifests are checked once it is valid. */
+/** Adds all other problems of the project file. Manifests are checked only if the project file is valid. */
 async function withAllProblems(error: InvalidProject, { env, workspace: name }: RunContext): Promise<InvalidProject> {
   const diagnostics = await projectDiagnostics(error, { kinds, lookups, env, name });
   return new InvalidProject(
@@ -246,7 +246,7 @@ async function withAllProblems(error: InvalidProject, { env, workspace: name }: 
   );
 }
 
-/** Opens these workspaces, or all, of the context's project. Its files are read once. */
+/** Opens workspaces of the context's project. The files of the project are read once. */
 export async function openWorkspaces(
   context: RunContext,
   names: readonly string[] | 'all',
@@ -260,16 +260,16 @@ export async function openWorkspaces(
 }
 
 export interface SessionRequest {
-  /** The operation in the lock, e.g. `apply`. */
+  /** The operation that the lock names, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions & PlatformOptions;
-  /** The initial contents of a first state; generated if absent. */
+  /** The initial contents of a new state; generated if absent. */
   readonly fresh?: FreshState | undefined;
-  /** An open client, which is left open. By default, a new client is opened and closed. */
+  /** An open client, which stays open. By default, a new client is opened and closed. */
   readonly client?: PlatformClient | undefined;
 }
 
-/** Runs work that changes the state and calls the platform. Closes the state first, then the client unless it was given. */
+/** Runs work that changes the state and calls the platform. Closes the session first, then the client, unless the caller passed it. */
 export async function withSession<T>(
   opened: OpenWorkspace,
   { operation, options, fresh, client: given }: SessionRequest,
@@ -283,7 +283,7 @@ export async function withSession<T>(
   return given === undefined ? opened.withClient(options, inSession) : inSession(given);
 }
 
-/** Removes the temporary files that killed commands left next to the manifests. Must be called by the holder of the lock. */
+/** Removes the temporary files that killed commands left next to the manifests. The caller must hold the lock. */
 function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
   const files = file === undefined ? manifests : [...manifests, file];
   return removeDrafts([...files].map((each) => path.join(root, each)));

@@ -10,18 +10,18 @@ import type { StateAccess } from './state-access.ts';
 
 /** An orphan, with the result of a check on the platform. */
 export interface OrphanStatus extends Orphan {
-  /** Null if it was not checked. */
+  /** Null if the orphan was not checked. */
   readonly exists: boolean | null;
 }
 
 export type RecordReads = Pick<ObserveOptions, 'client' | 'workspaceId' | 'concurrency'>;
 
-/** The number of managed records to check before orphans count as deleted. */
+/** The number of managed records in the sample. */
 const SAMPLE_SIZE = 3;
 
 /**
- * True if any of the orphans or managed records exists on the platform. Otherwise, a wrong API key or address is more likely than the
- * deletion of all of them.
+ * True if any of the orphans or of a sample of the managed records exists on the platform, or if there are no managed records. Otherwise, a
+ * wrong API key or address is more likely than the deletion of all records.
  */
 export async function isRightPlatform(
   checked: readonly OrphanStatus[],
@@ -59,7 +59,7 @@ export async function checkOrphans(orphans: readonly Orphan[], reads: RecordRead
   return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
 }
 
-/** Closes, under the lock, the records that are still orphans, and returns their ids. */
+/** Closes the requested orphans that are still in the state, under the lock. Returns their ids. */
 export async function closeInState(
   opened: Pick<StateAccess, 'inSession'>,
   requested: readonly Orphan[],

@@ -28,9 +28,9 @@ export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
 export async function pastRuns(store: StateStore): Promise<PastRun[]> {
   const recorded = await store.history();
   const holder = await store.holder();
-  const isOver = recorded.every(({ run, result }) => result !== undefined || run === holder?.id);
-  // A run that ended between the two reads has a result now.
-  const runs = isOver ? recorded : await store.history();
+  const isConsistent = recorded.every(({ run, result }) => result !== undefined || run === holder?.id);
+  // If a run ended between the two reads, the second read returns its result.
+  const runs = isConsistent ? recorded : await store.history();
   return withResults(runs, holder?.id).reverse();
 }
 

@@ -27,11 +27,11 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
   const job = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
   log.warn(
-    `${holder.operation} by ${holder.who}${job} is running since ${holder.since}: results may be incomplete, and creates in flight are shown as unknown`,
+    `${holder.operation} by ${holder.who}${job} has been running since ${holder.since}: results may be incomplete, and creates in flight are shown as unknown`,
   );
 }
 
-/** The common inputs of planning and of applying a saved plan. */
+/** The inputs that planning and applying a saved plan have in common. */
 export interface PlanSurroundings {
   readonly opened: OpenWorkspace;
   readonly state: State;
@@ -49,7 +49,7 @@ export interface Planning extends PlanSurroundings {
 
 export type PlanSources = Pick<Planning, 'desired' | 'state' | 'client' | 'ahead'>;
 
-/** Reads that were started before the manifests were loaded, with the state of that time. */
+/** Reads that were started before the manifests were loaded, and the state at that time. */
 export interface Prefetch extends Pick<Planning, 'state' | 'client'> {
   readonly holder: LockInfo | undefined;
   readonly ahead: ReadAhead;
@@ -58,18 +58,18 @@ export interface Prefetch extends Pick<Planning, 'state' | 'client'> {
 type LoadingOptions = PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
 
 /**
- * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read at the same time, and the client
- * of `early` is closed when the work is done. Invalid manifests end the run without waiting for these reads, and without their messages.
- * @throws InvalidManifests before any error of the state or the platform.
+ * Loads the manifests and runs the work with them. If all resources will be compared, the platform is read at the same time, and the client
+ * of `early` is closed after the work. If the manifests are invalid, the run ends without waiting for these reads.
+ * @throws InvalidManifests, even if the state or the platform also has an error.
  */
 export async function withManifests<T>(
   opened: OpenWorkspace,
   options: LoadingOptions,
   work: (loaded: { readonly desired: readonly Resource[]; readonly early: Prefetch | undefined }) => Promise<T>,
 ): Promise<T> {
-  const unneeded = new AbortController();
-  const prefetch = startReads(opened, options, unneeded.signal);
-  // Promises keep the order of the calls.
+  const controller = new AbortController();
+  const prefetch = startReads(opened, options, controller.signal);
+  // The callbacks of a promise run in the order in which they were added.
   const listener: LoadListener = {
     declared: (address, spec) => void prefetch.then((early) => early?.ahead.declared(address, spec)),
     refersTo: (kind) => void prefetch.then((early) => early?.ahead.refersTo(kind)),
@@ -82,12 +82,12 @@ export async function withManifests<T>(
     early?.ahead.manifestsRead();
     return await work({ desired: resources, early });
   } finally {
-    unneeded.abort();
+    controller.abort();
     await (await prefetch)?.client.close();
   }
 }
 
-/** Runs the work of a command without a lock, with everything that a plan needs. */
+/** Loads the inputs of a plan without a lock, and runs the work with them. */
 export function preparedToPlan<T>(
   opened: OpenWorkspace,
   options: LoadingOptions,
@@ -108,7 +108,7 @@ export function preparedToPlan<T>(
 async function startReads(
   opened: OpenWorkspace,
   options: LoadingOptions,
-  unneeded: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Prefetch | undefined> {
   const isUnfiltered = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
   if (!isUnfiltered || options.refresh === false) return undefined;
@@ -116,7 +116,7 @@ async function startReads(
   try {
     // Connect first, so that the modules of the client load while the state is being read.
     client = opened.connect(options);
-    const state = await opened.stateWithoutWarnings(undefined, unneeded);
+    const state = await opened.stateWithoutWarnings(undefined, signal);
     const { holder, workspace, context } = opened;
     const reads = { client, workspaceId: workspace.workspaceId, concurrency: opened.concurrency(options) };
     return { holder, state, client, ahead: new ReadAhead({ ...reads, state, now: context.now }) };
@@ -126,7 +126,7 @@ async function startReads(
   }
 }
 
-/** Returns the prefetched reads, if nothing was written to the state since. */
+/** Returns the prefetched reads, if the state has not changed since. */
 export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
   const isSame = early?.state.lineage === lineage && early.state.serial === serial;
   return isSame ? early.ahead : undefined;
@@ -168,7 +168,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
   return withStateWarnings({ ...planned, plan: { ...planned.plan, document: linked } }, planning);
 }
 
-/** Adds a warning about an older state, and a warning or a guard about manifests that may be older than those applied last. */
+/** Adds a warning about an older state, and a warning or a guard about manifests that may be older than the last applied ones. */
 async function withStateWarnings(planned: PlanResult, { opened, state }: PlanSurroundings): Promise<PlanResult> {
   const { plan } = planned;
   const { document } = plan;
@@ -189,7 +189,7 @@ export function changesIn({ summary }: PlanDocument): number {
 
 interface OlderCommit {
   readonly message: string;
-  /** False if the clone cannot tell, or if neither commit contains the other. */
+  /** False if the clone is too shallow to compare the commits, or if neither commit contains the other. */
   readonly isCertain: boolean;
 }
 
@@ -197,9 +197,9 @@ interface OlderCommit {
 const NOT_ANCESTOR = 1;
 
 /**
- * Checks whether the manifests may be older than those applied last, as in a clone that was not pulled: an apply would undo a colleague's
- * changes. Returns undefined if not, and for a platform on this machine. Manifests that voxform fetched are the newest of their ref and are
- * not checked.
+ * Checks whether the manifests may be older than the last applied ones, for example in a clone that was not pulled. An apply would then
+ * undo a colleague's changes. Returns undefined if they are not older, and for a platform on this machine. Manifests that voxform fetched
+ * are the newest of their ref and are not checked.
  */
 async function olderCommit(
   opened: Pick<StateAccess, 'commit' | 'git' | 'workspace'>,
@@ -215,15 +215,13 @@ async function olderCommit(
     git('rev-parse', '--is-shallow-repository'),
   ]);
   if (contains?.code === 0) return undefined;
-  const last = `the last apply was of commit ${applied.slice(0, 10)}`;
+  const last = `the last applied commit is ${applied.slice(0, 10)}`;
   const current = `these manifests (${head.slice(0, 10)})`;
   const certain = (message: string) => ({ message: `${last}${message}`, isCertain: true });
   const possible = (message: string) => ({ message: `${last}${message}`, isCertain: false });
   if (isContained?.code === 0) return certain(`, which is newer than ${current}`);
   if (shallow?.out.toString().trim() === 'true')
-    return possible(
-      `. This shallow clone cannot tell whether ${current} are older; fetch the whole history to check this`,
-    );
-  if (contains?.code === NOT_ANCESTOR) return possible(`, which ${current} do not contain`);
-  return certain(', which this clone does not have: pull it first');
+    return possible(`. This clone is too shallow to check whether ${current} are older; fetch the full history`);
+  if (contains?.code === NOT_ANCESTOR) return possible(`, which is not in the history of ${current}`);
+  return certain(', which this clone does not have: run git pull');
 }

@@ -7,21 +7,21 @@ import { type CallSelection, selectedCalls } from './call-selection.ts';
 /** A record of any kind, as the platform returns it. */
 export type AnyRecord = Readonly<Record<string, unknown>>;
 
-/** A type of records that the API can read. */
+/** A type of records that the API can return. */
 export interface RecordType extends RecordTable {
   /** The kind of these records in manifests. If present, addresses are accepted as ids. */
   readonly kind?: Kind;
-  /** The field that identifies a record for people, if its id is not printed. The list is searched for both. */
+  /** The field by which people identify a record, if its id is not printed. A record is found by its id or this field. */
   readonly label?: string;
   /** Lists all records page by page; absent if the API has no list. */
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
-  /** Reads one record. If absent, the API has no such read, and the list is searched. */
+  /** Reads one record. If absent, the API cannot read a single record, and the list is searched. */
   get?(client: PlatformClient, id: string): Promise<AnyRecord>;
   /** Reads the versions of one record, whose id is required. */
   readonly ofRecord?: Versions;
 }
 
-/** Types of records that are not declared in manifests and that no reference names. */
+/** Types of records that manifests can neither declare nor refer to. */
 const otherTypes: readonly RecordType[] = [
   {
     name: 'calls',
@@ -97,7 +97,7 @@ function versionsOf(kind: Kind): RecordType[] {
 function ofKind(kind: Kind): RecordType {
   const { table, list, get, mentions } = kind;
   const from = mentions === undefined ? 'the state' : 'the state and those that other records mention';
-  const unlisted = `${table.description}; the API cannot list them: without an id, reads those in ${from}`;
+  const unlisted = `${table.description}; the API cannot list them, so without an id, the command reads those in ${from}`;
   return {
     ...table,
     kind,

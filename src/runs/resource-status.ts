@@ -10,11 +10,11 @@ export interface ResourceStatus {
   readonly url?: string;
   /** Fields that kept the platform's own value; absent if there are none. */
   readonly not_applied?: readonly string[];
-  /** Managed fields that the platform does not return. Each is assumed to have the value last sent. Absent if there are none. */
+  /** Managed fields that the platform does not return. Each is assumed to have the last sent value. Absent if there are none. */
   readonly unverified?: readonly string[];
   /** True if the draft is newer than its published version, regardless of the status. */
   readonly unpublished: boolean;
-  /** The reason for the status and the number of unverified fields, as clauses. May be empty. */
+  /** Clauses that explain the status, with the number of unverified fields. May be empty. */
   readonly detail: string;
 }
 

@@ -22,31 +22,31 @@ export interface RunLog {
 
 /** The signals that end a run early. */
 export interface RunSignals {
-  /** Once aborted, nothing new is started. Its reason is the name of the signal. */
+  /** Once this is aborted, nothing new is started. The reason is the name of the signal, or the `UserError` that ended the run. */
   readonly stop: AbortSignal;
-  /** Once aborted, requests in flight are cancelled. */
+  /** Once this is aborted, requests in flight are cancelled. */
   readonly requests: AbortSignal;
 }
 
 /**
- * The environment of a run: set by the command line, the watch loop, or a program that uses voxform as a library.
+ * The environment of a run. It is set by the command line, the watch loop, or a program that uses voxform as a library.
  * @internal
  */
 export interface RunContext {
   /** Absolute path of the working folder. */
   readonly cwd: string;
-  /** Absolute path of the project folder, if it differs. */
+  /** Absolute path of the project folder, if it is not the working folder. */
   readonly projectFolder?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The requested workspace. By default, the environment or the project selects one. */
   readonly workspace: string | undefined;
-  /** The API key of that workspace, if it comes neither from the environment nor from the project. */
+  /** The API key of the requested workspace, if it comes neither from the environment nor from the project. */
   readonly apiKey?: Secret | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
-  /** A limit of requests in flight that several runs share; by default, each run has its own. */
+  /** The limit of requests in flight, if several runs share it. By default, each run has its own limit. */
   readonly shared?: JointLimit | undefined;
-  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
+  /** Absolute path of the cache folder; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
   /** The folders of the project's state and secrets, if they are not in the project folder. */
   readonly local?: LocalPaths | undefined;
@@ -54,18 +54,18 @@ export interface RunContext {
   readonly kept?: KeptProject | undefined;
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
-  /** How a command selects this workspace, if its name is not sufficient. */
+  /** The selection of this workspace in suggested commands, if its name is not sufficient. */
   readonly selection?: WorkspaceSelection;
   /** Rules that apply in addition to those of the project. */
   readonly policies?: ExternalPolicies | undefined;
   /** Receives every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
-  /** Called when a workspace is opened, with the way a command selects it. */
+  /** Called when a workspace is opened, with its selection in suggested commands. */
   readonly onWorkspace?: ((selection: WorkspaceSelection) => void) | undefined;
-  /** Called before a workspace is used; throws to refuse it. A loop that opens a workspace once calls it before each run. */
+  /** Called before a workspace is used. Throws to refuse the workspace. A watch loop calls this before each run. */
   readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
-  /** Required for each write, in addition to the lock. */
+  /** A permission that each write requires in addition to the lock. */
   readonly writes?: WritePermission | undefined;
   /** Called after every attempt of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
@@ -93,7 +93,7 @@ export interface PlatformOptions {
   readonly maxWait?: number;
 }
 
-/** Waives rules for one run. */
+/** A waiver of rules for one run. */
 export interface Waiver {
   readonly rules: readonly string[];
   readonly because: string;

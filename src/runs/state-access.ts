@@ -26,7 +26,7 @@ interface StateChange {
   /** The command, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions;
-  /** The initial contents of a first state; generated if absent. */
+  /** The initial contents of a new state; generated if absent. */
   readonly fresh?: FreshState | undefined;
   /** True if the state was lost and its remaining files were quarantined, so that an empty state may be started. */
   readonly isLost?: boolean | undefined;
@@ -34,7 +34,7 @@ interface StateChange {
   readonly store?: StateStore | undefined;
 }
 
-/** Shorter secrets are redacted only from texts of the platform: elsewhere, this would also redact ordinary words. */
+/** Shorter secrets are redacted only from platform data, because in other text, ordinary words would be redacted too. */
 const MIN_REDACTED_LENGTH = 8;
 
 /** Reads and changes the state of one workspace. */
@@ -42,12 +42,12 @@ export class StateAccess {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
-  /** Encrypts and decrypts what this workspace stores. */
+  /** Encrypts and decrypts the stored data of this workspace. */
   readonly seal: Seal;
-  /** The lock's holder when the state was last read. */
+  /** The holder of the lock when the state was last read. */
   holder: LockHolder | undefined;
   readonly context: RunContext;
-  /** Redacts texts of the platform, including short secrets. */
+  /** Redacts all secrets, including short ones, from platform data. */
   protected readonly platformRedactor = new Redactor();
   #olderWarning: string | undefined;
   #rescueWarning: string | undefined;
@@ -62,7 +62,7 @@ export class StateAccess {
     this.store = this.storeAt(workspace.state);
   }
 
-  /** How a suggested command selects this workspace. */
+  /** The selection of this workspace in suggested commands. */
   get selection(): WorkspaceSelection {
     const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
     return this.context.selection ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
@@ -80,7 +80,7 @@ export class StateAccess {
 
   /**
    * Returns a store for this or another state of the workspace.
-   * @param convertTo reads sealed and plain states, and writes that form.
+   * @param convertTo the form in which the state is written. The store then reads both forms.
    */
   storeAt(state: WorkspaceConfig['state'], convertTo?: 'sealed' | 'plain'): StateStore {
     return createStore(state, this.#storeUser(state, new Seal(state.seal, convertTo)));
@@ -136,7 +136,7 @@ export class StateAccess {
     this.#redact(secret.reveal());
   }
 
-  /** Redacts a text that is sent elsewhere, including short secrets. */
+  /** Redacts all secrets, including short ones, from text that is sent to another system. */
   withoutSecrets(text: string): string {
     return this.platformRedactor.redact(this.context.redactor.redact(text));
   }
@@ -147,7 +147,7 @@ export class StateAccess {
 
   /**
    * Reads the state without a lock, and logs its warnings.
-   * @param fresh the contents if there is no state yet; generated if absent.
+   * @param fresh the contents of a new state, if there is none yet; generated if absent.
    */
   async state(fresh?: FreshState): Promise<State> {
     const state = await this.stateWithoutWarnings(fresh);
@@ -156,7 +156,7 @@ export class StateAccess {
   }
 
   /**
-   * Reads the state without a lock and without logging its warnings, which `warnOfState` does later.
+   * Reads the state without a lock. Does not log its warnings, so that `warnOfState` can log them later.
    * @param signal cancels the read.
    */
   async stateWithoutWarnings(fresh = freshState(), signal?: AbortSignal): Promise<State> {
@@ -184,19 +184,19 @@ export class StateAccess {
     return state;
   }
 
-  /** Warns if the state is older than a copy, or lacks results of an earlier run. */
+  /** Warns if the state is older than a copy of it, or lacks results of an earlier run. */
   warnOfState(): void {
     if (this.#isWarned) return;
     for (const each of [this.#olderWarning, this.#rescueWarning]) if (each !== undefined) this.context.log.warn(each);
     this.#isWarned = true;
   }
 
-  /** The warning for the plan if the state is older than a copy of it. */
+  /** The warning if the state is older than a copy of it; otherwise undefined. */
   get olderState(): string | undefined {
     return this.#olderWarning;
   }
 
-  /** Throws if this workspace has or had another state, so that no second one is started. */
+  /** Throws if this workspace has or had another state, because a workspace must not have two states. */
   refuseSecond(): Promise<void> {
     return refuseSecondState(this, {
       marks: marksOf(this.context, this.workspace.baseUrl),
@@ -204,7 +204,7 @@ export class StateAccess {
     });
   }
 
-  /** Finds a state of the workspace under another name, or at the location that it had before the settings changed. */
+  /** Finds a state of the workspace under another name, or at its location before the settings changed. */
   async #findElsewhere(workspaceId: string): Promise<FoundState | undefined> {
     const inStore = await this.store.findOther?.(workspaceId);
     if (inStore !== undefined) return inStore;
@@ -215,13 +215,13 @@ export class StateAccess {
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         const shown = backendOf(location).describe(location, this.#root);
-        this.context.log.warn(`cannot check for another state of this workspace near ${shown}: ${error.message}`);
+        this.context.log.warn(`cannot check ${shown} for another state of this workspace: ${error.message}`);
       }
     }
     return undefined;
   }
 
-  /** Shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
+  /** Returns the shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
   async #otherLocations(): Promise<StateLocation[]> {
     const { local } = this.context;
     const { name: workspace, state } = this.workspace;
@@ -234,7 +234,7 @@ export class StateAccess {
     return locations.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
   }
 
-  /** Runs work that changes the state under its lock. Results that an earlier run could not store are recorded first. */
+  /** Runs work that changes the state, under the lock. First records the results that an earlier run could not store. */
   async inSession<T>(change: StateChange, work: (session: StateSession) => Promise<T>): Promise<T> {
     const options = this.sessionOptions(change.operation, change.options);
     const { fresh = options.fresh, isLost = false, store = this.store } = change;
@@ -275,7 +275,7 @@ export class StateAccess {
     return this.#commit;
   }
 
-  /** Runs git in the repository of the manifests. Undefined without a repository, if git must not run, or if voxform fetched them. */
+  /** Runs git in the repository of the manifests. Undefined without a repository, if git must not run, or for fetched manifests. */
   get git(): RepositoryGit | undefined {
     const { commit, local, env, kept } = this.context;
     return (commit ?? local?.source ?? kept) === undefined ? gitIn(this.#root, env) : undefined;
@@ -298,10 +298,10 @@ async function recordRescues(
 ): Promise<void> {
   if ((await findRescues(root)).length === 0) return;
   const { document } = await store.read();
-  const waiting = document === undefined ? [] : await findRescues(root, document.lineage);
-  if (waiting.length === 0) return;
+  const rescues = document === undefined ? [] : await findRescues(root, document.lineage);
+  if (rescues.length === 0) return;
   await inSession(store, forRescue(options), async (session) => {
-    for (const rescue of waiting) {
+    for (const rescue of rescues) {
       const records = await recordOutcomes(session, rescue, store);
       await rm(rescue.file, { force: true });
       if (records.length > 0) log.info(`recorded from ${rescue.relativePath}: ${records.join(', ')}`);

@@ -1,6 +1,6 @@
 /** The statuses of a resource. All but the first need attention. */
 export const syncStatuses = [
-  /** Fields that the platform does not return are assumed to have the value last sent. */
+  /** Fields that the platform does not return are assumed to have the last sent value. */
   'in sync',
   /** Applied, but callers hear an older version until a person publishes the draft. */
   'unpublished',

@@ -17,9 +17,9 @@ interface ValidateProject extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' |
   readonly names: readonly (string | undefined)[] | 'all';
   readonly mode: 'without-secrets' | 'offline' | 'offline-with-secrets';
   readonly policies: ExternalPolicies | undefined;
-  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
+  /** The folders that may contain state and secrets. If absent, any folder may, and paths are relative to the project folder. */
   readonly local?: LocalPaths | undefined;
-  /** Keeps the source positions of each spec, even without rules. */
+  /** If true, the source positions of the spec fields are returned even if there are no rules. */
   readonly withSources?: boolean | undefined;
 }
 
@@ -56,18 +56,18 @@ export async function validateProject(options: ValidateProject): Promise<Validat
       const desired = await loadDesired({ ...options, project, workspace, declarations: read, withSources });
       const diagnostics = [...desired.diagnostics, ...strays].sort(compareDiagnostics);
       const all = { ...desired, diagnostics };
-      const judged = await withPolicies(all, ruleSet, { root: project.root, workspace, signal });
-      workspaces.push({ name, workspace, ...judged });
+      const checked = await withPolicies(all, ruleSet, { root: project.root, workspace, signal });
+      workspaces.push({ name, workspace, ...checked });
     }
     return { project, read, workspaces };
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
-    return { workspaces: await diagnosticsDespite(error, options) };
+    return { workspaces: await partialDiagnostics(error, options) };
   }
 }
 
 /** Returns the problems of each workspace that can be found despite an invalid project file. */
-async function diagnosticsDespite(error: InvalidProject, options: ValidateProject): Promise<ValidatedWorkspace[]> {
+async function partialDiagnostics(error: InvalidProject, options: ValidateProject): Promise<ValidatedWorkspace[]> {
   const wanted = options.names === 'all' ? Object.keys(error.usable?.workspaces ?? {}) : options.names;
   const found = [];
   for (const name of wanted.length === 0 ? [undefined] : wanted) {
@@ -91,9 +91,9 @@ export function sharedDiagnostics(
     for (const diagnostic of diagnostics) {
       const { severity, code, message, file, line, column, path } = diagnostic;
       const key = JSON.stringify([severity, code, message, file, line, column, path]);
-      const known = merged.get(key) ?? { diagnostic, workspaces: [] };
-      if (!known.workspaces.includes(name)) known.workspaces.push(name);
-      merged.set(key, known);
+      const entry = merged.get(key) ?? { diagnostic, workspaces: [] };
+      if (!entry.workspaces.includes(name)) entry.workspaces.push(name);
+      merged.set(key, entry);
     }
   }
   return [...merged.values()]

@@ -10,7 +10,7 @@ import type { Json } from '../values/json.ts';
 import { redactedChange } from './draft-diff.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
-/** A published version, and its differences from the one before. */
+/** A published version, and its differences from the previous version. */
 export interface VersionChanges {
   readonly version: number;
   readonly publishedAt: string | undefined;
@@ -22,9 +22,9 @@ interface VersionReads {
   readonly client: PlatformClient;
   /** All published versions of the record. */
   readonly listed: readonly VersionShown[];
-  /** The maximum number of versions; each costs a request. */
+  /** The maximum number of versions. Each version requires a request. */
   readonly limit: number;
-  /** True to leave out all values. */
+  /** If true, all values are left out. */
   readonly isSealed: boolean;
   redact(text: string): string;
 }
@@ -58,7 +58,7 @@ function differences({ kind: name, entry }: VersionedRecord, older: ShownRecord,
     const [before, after] = [older, newer].map((record) => shownAt(kind, record, path) as Json | undefined);
     if (sameValue(ruleOf(kind, path), before ?? null, after ?? null)) return [];
     const sensitive = isMasked(baselineOf(entry, path)) || isMasked(recordedOf(entry, path));
-    const shown = { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
-    return [{ path, ...(!sensitive && shown), cause: 'manifest', verified: true, sensitive }];
+    const values = { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+    return [{ path, ...(!sensitive && values), cause: 'manifest', verified: true, sensitive }];
   });
 }

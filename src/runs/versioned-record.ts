@@ -15,7 +15,7 @@ export interface VersionedRecord {
   readonly entry: ResourceEntry;
 }
 
-/** @throws UserError if the kind has no versions, or if the state does not have the address. */
+/** @throws UserError if the kind has no versions, or if the address is not in the state. */
 export function versionedRecord(address: string, state: State): VersionedRecord {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw usageError(EXPECTED_ADDRESS);
@@ -23,7 +23,7 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
   if (kind === undefined) throw unknownInState(address, state.resources.keys());
   if (kind.versions === undefined) {
     const kindsWithVersions = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
-    throw usageError(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources do`);
+    throw usageError(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources have versions`);
   }
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
@@ -39,7 +39,7 @@ export function noSuchVersion(address: string, version: number, cause?: unknown)
   });
 }
 
-/** Returns the error for an address that the state does not have, with the nearest one that it has. */
+/** Returns the error for an address that is not in the state. Suggests a similar address in the state. */
 export function unknownInState(address: string, known: Iterable<string>): UserError {
   return usageError(
     `the state has no ${address}${didYouMean(address, known)}`,

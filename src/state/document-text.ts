@@ -17,13 +17,13 @@ import { LostState, MovedState, movedMark } from './state-errors.ts';
 /** The maximum size of a state in bytes. The maximum length of a string in Node is only slightly higher. */
 export const MAX_STATE_BYTES = 512_000_000;
 
-/* The text around the digest, which is the last key of the document. No JSON string contains it, because it has line breaks. */
+/* The text around the digest, which is the last key of the document. A JSON string cannot contain this text, because of its line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
 const DIGEST = 'sha256:';
 const END_LENGTH = BEFORE_DIGEST.length + `"${DIGEST}"`.length + 64 + AFTER_DIGEST.length;
 
-/** Returns the document as written: sorted keys, two spaces, and at the end the digest of everything before it and a newline. */
+/** Returns the document as JSON with sorted keys, indented by two spaces. The last key is the digest of all bytes before it. */
 export function stateBytes(document: StoredDocument): Buffer {
   const content = contentOf(document);
   const length = Buffer.byteLength(content);
@@ -39,7 +39,7 @@ export function digestOf(document: StoredDocument): string {
   return digestAfter(Buffer.from(contentOf(document)));
 }
 
-/** True if the digest at the end matches the bytes before it. If not, the content may still be right, in another layout. */
+/** True if the digest at the end matches the bytes before it. A reformatted document fails this check even if its content is intact. */
 function isAsWritten(bytes: Uint8Array): boolean {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = all.lastIndexOf(BEFORE_DIGEST);
@@ -49,7 +49,7 @@ function isAsWritten(bytes: Uint8Array): boolean {
 function refuseTooLarge(bytes: number): void {
   if (bytes <= MAX_STATE_BYTES) return;
   throw new UserError(`the state is larger than ${MAX_STATE_BYTES / 1_000_000} MB`, {
-    hint: 'Divide the workspace: release some of its resources, and import them in another project.',
+    hint: 'Split the workspace: release some of its resources, and import them into another project.',
   });
 }
 
@@ -70,16 +70,16 @@ function digestAfter(content: Uint8Array): string {
   return `${DIGEST}${hash('sha256', content)}`;
 }
 
-/** The maximum nesting: far deeper than manifests can nest, and safe for recursive functions. */
+/** The maximum nesting depth. Manifests are never nested this deeply, and the depth is safe for recursive functions. */
 const MAX_DEPTH = 500;
 
 /**
  * Parses the output of `stateBytes`.
  * @param name the name of the state in messages, e.g. its path.
  * @param hint explains how to restore a damaged state.
- * @throws LostState if it is damaged, or does not match its digest.
- * @throws MovedState if it is the mark of a moved state.
- * @throws UserError if a newer voxform wrote it.
+ * @throws LostState if the state is damaged, or does not match its digest.
+ * @throws MovedState if the bytes are the mark of a moved state.
+ * @throws UserError if a newer voxform wrote the state.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
   const written = parseWritten(bytes, name, hint);
@@ -92,7 +92,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: Advice): Store
   });
 }
 
-/** Returns a `parseState` for repeated reads: it does not parse the same bytes twice in a row. */
+/** Returns a variant of `parseState` for repeated reads, which returns the last document again if the bytes are unchanged. */
 export function createCachingParser(): typeof parseState {
   let last: { readonly digest: string; readonly document: StoredDocument } | undefined;
   return (bytes, name, hint) => {
@@ -161,14 +161,14 @@ function plain(document: StoredDocument): StateDocument {
 
 function describeKey({ key, line, problem }: MisplacedKey): string {
   return problem === 'twice'
-    ? `line ${line} repeats the key ${JSON.stringify(key)}, and one of the two would be lost`
-    : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
+    ? `line ${line} repeats the key ${JSON.stringify(key)}, so one of the two values would be lost`
+    : `line ${line} has the key ${JSON.stringify(key)}, whose value would be lost`;
 }
 
-/** Deeper objects are values of records, which may have any key. */
+/** The number of outer levels whose keys are checked for `__proto__`. Deeper objects are field values, which may have any key. */
 const ENTRY_LEVELS = 4;
 
-/** A key whose value, or that of its duplicate, JSON.parse would drop silently. */
+/** A duplicate or reserved key. Parsing the text would silently drop a value of the key. */
 interface MisplacedKey {
   readonly key: string;
   /** Starts at 1. */
@@ -177,21 +177,21 @@ interface MisplacedKey {
 }
 
 /**
- * Returns the first key that its object has twice, or that is `__proto__` in the outer `ENTRY_LEVELS` levels. The text must be valid JSON.
- * Reading a state takes a quarter longer with this check.
+ * Returns the first key that is a duplicate in its object, or that is `__proto__` in the outer `ENTRY_LEVELS` levels. The text must be
+ * valid JSON. This check makes reading a state 25 % slower.
  */
 export function findMisplacedKey(text: string): MisplacedKey | undefined {
-  /** The keys of each open object so far; undefined for an array. */
-  const open: (Set<string> | undefined)[] = [];
+  /** The keys found so far in each open object; undefined for an open array. */
+  const openScopes: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '"': {
         const end = endOfString(text, at);
-        const keys = open.at(-1);
+        const keys = openScopes.at(-1);
         if (isKeyNext && keys !== undefined) {
           const key = keyBetween(text, at, end);
-          const isReserved = key === '__proto__' && open.length <= ENTRY_LEVELS;
+          const isReserved = key === '__proto__' && openScopes.length <= ENTRY_LEVELS;
           if (isReserved || keys.has(key)) {
             return {
               key,
@@ -206,19 +206,19 @@ export function findMisplacedKey(text: string): MisplacedKey | undefined {
         break;
       }
       case ',':
-        isKeyNext = open.at(-1) !== undefined;
+        isKeyNext = openScopes.at(-1) !== undefined;
         break;
       case '{':
-        open.push(new Set());
+        openScopes.push(new Set());
         isKeyNext = true;
         break;
       case '[':
-        open.push(undefined);
+        openScopes.push(undefined);
         isKeyNext = false;
         break;
       case '}':
       case ']':
-        open.pop();
+        openScopes.pop();
         isKeyNext = false;
         break;
       default:

@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, mapParts } from '../values/json.t
 import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
 
 /*
- * Compares secrets without storing them. Fingerprints are keyed with the state's salt, and slow to compute, so that short secrets cannot be
- * guessed from a state.
+ * Fingerprints make it possible to compare secrets without storing them. They are keyed with the state's salt, and slow to compute, so that
+ * short secrets cannot be guessed from a state.
  */
 
 export type Fingerprints = ReturnType<typeof createFingerprints>;
@@ -38,7 +38,7 @@ export function createFingerprints(salt: string) {
   };
 
   return {
-    /** Computes missing fingerprints, two at a time. Each takes about 50 ms and 16 MiB. */
+    /** Computes the missing fingerprints, two at a time. Each computation takes about 50 ms and 16 MiB. */
     async prepare(values: Iterable<string>): Promise<void> {
       const needed: Promise<void>[] = [];
       for (const value of new Set(values)) {
@@ -49,7 +49,7 @@ export function createFingerprints(salt: string) {
       }
       await Promise.all(needed);
     },
-    /** @throws Error for a value that was not prepared. */
+    /** Returns the fingerprint of a value. @throws Error if the value was not prepared. */
     of(value: string): string {
       const fingerprint = known.get(value);
       if (fingerprint === undefined) throw new Error('a fingerprint was requested before it was prepared');
@@ -60,7 +60,7 @@ export function createFingerprints(salt: string) {
 
 /**
  * Returns the stored form of a resolved value: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator": "…" }`, and
- * an object whose own keys include one that begins with `$` as `{ "$literal": … }`. Different values have different forms.
+ * an object that has a key starting with `$` as `{ "$literal": … }`. Different values have different forms.
  * @throws Error for an unresolved reference or variable, and for a secret that was not prepared.
  */
 export function mask(value: Value, fingerprints: Fingerprints): Json {
@@ -68,22 +68,22 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   if (value instanceof Join) {
     return { $join: value.parts.map((part) => mask(part, fingerprints)), separator: value.separator };
   }
-  if (isSpecial(value)) throw new Error('a value without its references and variables cannot be recorded');
+  if (isSpecial(value)) throw new Error('a value with unresolved references or variables cannot be recorded');
   const masked = mapParts<Value, Json>(value, (part) => mask(part, fingerprints));
   const isAmbiguous = isObject(masked) && Object.keys(masked).some((key) => key.startsWith('$'));
   return isAmbiguous ? { $literal: masked } : masked;
 }
 
-/** True if a stored value contains a fingerprint: at least a part of it was secret. */
+/** True if a stored value contains a fingerprint, which means that at least a part of the value was secret. */
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;
-  // The keys of a literal are the user's, even if they begin with `$`.
+  // The keys of a literal come from the user, even those that start with `$`.
   if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
   return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }
 
-/** Returns the secrets whose fingerprints `mask` needs. Throws for a secret that is not set. */
+/** Returns the secrets whose fingerprints `mask` needs. @throws Error for a secret that is not set. */
 export function secretTexts(value: Value): string[] {
   const texts = new Set<string>();
   for (const special of specials(value)) if (special instanceof Secret) texts.add(special.reveal());

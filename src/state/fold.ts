@@ -16,7 +16,7 @@ type OpenWrite =
   | { readonly type: 'creating'; readonly before: PendingCreate | undefined }
   | { readonly type: 'updating'; readonly before: ResourceEntry | undefined };
 
-/** A state to which journal events are applied. The cost of an event does not grow with the state. Each event changes the maps in place. */
+/** A state that applies journal events. Each event changes the maps in place, so its cost does not depend on the size of the state. */
 export class FoldedState implements State {
   readonly lineage: string;
   readonly salt: string;
@@ -62,7 +62,7 @@ export class FoldedState implements State {
     return this.#orphanList;
   }
 
-  /** Must be called after a document with all events so far was written with this serial. */
+  /** Must be called after writing a document with this serial that contains all events so far. */
   setSerial(serial: number): void {
     this.#serial = serial;
   }
@@ -144,11 +144,11 @@ export class FoldedState implements State {
     const pending = this.#pending.get(address);
     const { recorded = pending?.recorded ?? {} } = entry;
     this.#resources.set(address, { ...entry, recorded });
-    // Saving the replaced record of an unknown create says nothing about its replacement.
+    // Saving the record that an unknown create replaces does not resolve the unknown create.
     if (pending?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);
-    // A replaced id is never dropped: its record may exist even if the platform reported it missing.
+    // A replaced id becomes an orphan, because its record may exist even if the platform reported the record as missing.
     if (before !== undefined && before.id !== entry.id && before.id !== orphan?.id) {
       this.#addOrphan(orphanOf(address, { id: before.id, reason: 'gone', since: at }));
     }
@@ -183,7 +183,7 @@ export class FoldedState implements State {
   }
 }
 
-/** Returns the state of the document after the entries, applied in order. Changes neither. */
+/** Returns the state that results from applying the entries to the document in order. Does not modify its arguments. */
 export function fold(document: StateDocument, entries: Iterable<JournalEntry>): FoldedState {
   const state = new FoldedState(document);
   for (const entry of entries) state.apply(entry);
@@ -213,9 +213,9 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
 }
 
 /** A placeholder for a fingerprint. It equals no actual fingerprint. */
-const SOME_SECRET = { $fingerprint: '' };
+const UNKNOWN_SECRET = { $fingerprint: '' };
 
-/** Removes these paths, and all paths below them, from an entry. */
+/** Returns the entry without these paths and all paths below them. */
 function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): ResourceEntry {
   const stays = (path: string): boolean => {
     for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
@@ -225,14 +225,14 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
   };
   const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
-  // The record may still have the old secret: its path stays marked as secret, so that it is never printed.
+  // The record may still have the old secret. Its path stays marked as secret, so that the secret is never printed.
   const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
   const { not_applied: notApplied, ...rest } = entry;
   const remaining = notApplied?.filter(stays) ?? [];
   return {
     ...rest,
     ...(remaining.length > 0 && { not_applied: remaining }),
-    recorded: { ...keep(entry.recorded), ...Object.fromEntries(secret.map((path) => [path, SOME_SECRET])) },
+    recorded: { ...keep(entry.recorded), ...Object.fromEntries(secret.map((path) => [path, UNKNOWN_SECRET])) },
     observed: keep(entry.observed),
     unobserved: [...entry.unobserved.filter(stays), ...secret].sort(),
   };

@@ -9,23 +9,23 @@ import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
   readonly entries: readonly StoredEntry[];
-  /** Size of the complete lines in bytes. A process died while it wrote the rest. */
+  /** Size of the complete lines in bytes. The rest is an incomplete line, whose writer died. */
   readonly goodLength: number;
 }
 
-/** The text after the checksum of each line: `lineage` is the first key of an entry. */
+/** The text after the checksum of each line, because `lineage` is the first key of an entry. */
 const OPENING = ' {"lineage":"';
 
-/** Returns the line for an entry: a checksum and the JSON. */
+/** Returns the line for an entry: a checksum and the JSON of the entry. */
 export function journalLine(entry: StoredEntry): string {
   const json = JSON.stringify(entry);
   return `${checksum(json)} ${json}\n`;
 }
 
 /**
- * Parses the lines of `journalLine`. Ignores an incomplete last line: its append was never confirmed. If the journal is empty, no create
- * was sent, because the first append is synced before the first request.
- * @throws UserError that names the line, for any other damage, such as zeros.
+ * Parses the lines of `journalLine`. Ignores an incomplete last line, because its append was never confirmed. If the journal is empty, no
+ * create was sent, because the first append is synced before the first request.
+ * @throws UserError with the line number for any other damage, such as null bytes.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
   const entries: StoredEntry[] = [];
@@ -67,7 +67,7 @@ function contentOf(line: Buffer): string | undefined {
   return isValid ? json.toString('utf8') : undefined;
 }
 
-/** True for the start of a line of `journalLine`, which an interrupted write leaves. */
+/** True for the start of a line of `journalLine`. An interrupted write leaves an incomplete line. */
 function isPartialLine(tail: Buffer): boolean {
   let text: string;
   try {
@@ -91,7 +91,7 @@ function parseEntry(json: string, path: string, line: number): StoredEntry {
   );
 }
 
-/** @param tailStart the start of the damage, if it reaches the end of the file: a power failure may have undone an append. */
+/** @param tailStart the offset of damage that reaches the end of the file, if any. A power failure may have undone an append. */
 function damageAt(path: string, line: number, tailStart?: number): UserError {
   const truncation =
     tailStart === undefined
@@ -109,19 +109,19 @@ function checksum(json: string | Buffer): string {
 }
 
 /*
- * The events between two writes of the document, one line each. `fold.ts` defines their effects.
+ * The events between two writes of the document, one per line. `fold.ts` defines their effects.
  */
 
 const journalEvent = lazy(() =>
   z.discriminatedUnion('type', [
-    /** A create is about to be sent. Without a `saved` or `not-done` after it, it is pending. */
+    /** A create is about to be sent. Unless a `saved` or `not-done` event follows, the create is pending. */
     z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate() }),
-    /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */
+    /** An update of these paths is about to be sent. Unless a `saved` or `not-done` event follows, their recorded values are unknown. */
     z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
     /** The write certainly did not happen: the previous entry is restored. */
     z.strictObject({ type: z.literal('not-done'), address: z.string() }),
     /**
-     * The new entry of the resource, after a create, an update, an import or a correction. If its id differs from the previous one, the
+     * The new entry of the resource, after a create, an update, an import or a correction. If its id differs from the previous id, the
      * previous record was missing from the platform, unless `orphan` gives another reason.
      */
     z.strictObject({

@@ -26,7 +26,7 @@ export const lockInfo = lazyObject(() => ({
 export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 
 export interface LockHolder extends LockInfo {
-  /** Seconds since its last heartbeat; undefined if unknown. */
+  /** Seconds since the holder's last heartbeat; undefined if unknown. */
   readonly secondsSinceHeartbeat: number | undefined;
 }
 
@@ -91,8 +91,8 @@ export function refuseWhenAborted(signal: AbortSignal | undefined): void {
 const MIN_ID_LENGTH = 8;
 
 /**
- * Returns the current lock.
- * @throws UserError if there is none, or if `id` is neither its id nor an abbreviation of it.
+ * Returns the current lock if `id` identifies it.
+ * @throws UserError if there is no lock, or if `id` is neither the id of the lock nor an abbreviation of that id.
  */
 export function lockWithId<Lock extends LockInfo>(
   id: string,

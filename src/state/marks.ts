@@ -11,14 +11,14 @@ const mark = z.object({
   write: z.string(),
   /** Absolute path of a local state; the location of other states. */
   path: z.string(),
-  /** Base URL of the platform, normalized; absent if unknown, which matches every platform. */
+  /** Base URL of the platform, normalized; absent if unknown. An absent URL matches every platform. */
   base_url: z.string().transform(normalizedBaseUrl).optional(),
 });
 
-/** The last write of a state that this machine has seen. It is stored apart from the state, because Git may restore an older one. */
+/** The last write of a state that this machine has seen. Marks are stored separately, because Git may restore an older state. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
-/** True if `last` is a later write than the document, or another one with the same serial. */
+/** True if `last` is a later write than the document, or another write with the same serial. */
 export function isSuperseded(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,
@@ -29,14 +29,14 @@ export function isSuperseded(
 export type Marks = ReturnType<typeof createMarks>;
 
 interface MarksOptions {
-  /** Absolute; created if missing. */
+  /** Absolute path. The folder is created if it is missing. */
   readonly folder: string;
   /** Base URL of the platform, normalized; empty if it is not set. */
   readonly baseUrl?: string | undefined;
   debug(message: string): void;
 }
 
-/** Stores marks in files of the user. No call rejects: without marks, voxform only detects fewer mistakes. */
+/** Stores marks in files of the user. No call rejects, because without marks voxform merely detects fewer mistakes. */
 export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const platform = baseUrl || undefined;
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
@@ -62,7 +62,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
         base_url !== undefined && platform !== undefined && base_url !== platform;
       return marks.filter((each) => each !== undefined).filter((each) => !isOther(each.base_url));
     },
-    /** Stores the write unless a higher serial is known. */
+    /** Stores the mark of a write unless a higher serial is known. */
     async raise(document: StateDocument, statePath: string): Promise<void> {
       const { serial, write } = document;
       try {

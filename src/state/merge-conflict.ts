@@ -19,9 +19,9 @@ export function hasConflict(text: string): boolean {
 }
 
 /**
- * Returns the error for a state with conflict markers. A backup and `git checkout --ours` have only the records of one side, but the lines
- * around the conflict already contain records of both.
- * @param parse parses a side; throws if it is not a state.
+ * Returns the error for a state with conflict markers. A backup and `git checkout --ours` contain the records of only one side, but the
+ * lines outside the conflict already contain records of both sides.
+ * @param parse parses one side; throws if that side is not a state.
  */
 export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
   const { text, name, shellName } = conflict;

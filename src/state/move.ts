@@ -32,12 +32,12 @@ export async function moveState({ from, to, session }: Move): Promise<MoveResult
     const document = documentIn(stored, from, session);
     const moved = await withLease(to, session.lock, async (target) => {
       const current = await currentOf(target, document);
-      if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
+      if (current !== undefined && !isCopyOf(current, document)) throw otherStateError(to, current);
       // After an interrupted move, the copy is the newer state.
       if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0)) admitOlder(stored, from.location, session.allowOlder);
       if (stored.journal.length > 0)
         await source.commit(document, stored.document?.serial, await deadRunOf(from, source, stored));
-      const copy = current ?? (await copied(document, target, { to, version: session.version }));
+      const copy = current ?? (await writeCopy(document, target, { to, version: session.version }));
       await source.leaveMark({
         moved_to: to.location,
         moved_at: session.now().toISOString(),
@@ -67,29 +67,29 @@ function documentIn(stored: StoredState, store: StateStore, { workspaceId, versi
   return fold(document, journal).toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-function taken({ location }: StateStore, { serial }: StateDocument): UserError {
+function otherStateError({ location }: StateStore, { serial }: StateDocument): UserError {
   return new UserError(`${location} already has another state (serial ${serial})`, {
     hint: 'Nothing was moved. Compare the two states, and move away the one that you do not need.',
   });
 }
 
-async function copied(
+async function writeCopy(
   document: StateDocument,
   target: StateLease,
   { to, version }: { readonly to: StateStore; readonly version: string },
 ): Promise<StateDocument> {
   const copy = { ...document, serial: document.serial + 1, voxform_version: version, write: randomUUID() };
   await target.commit(copy, undefined);
-  const { document: back } = await target.read();
-  if (back === undefined || !jsonEqual(content(back), content(copy))) {
+  const { document: written } = await target.read();
+  if (written === undefined || !jsonEqual(content(written), content(copy))) {
     throw new UserError(`the copy at ${to.location} does not match the written state`, {
       hint: 'The old state is still in use. Check the disk, then run the command again.',
     });
   }
-  return back;
+  return written;
 }
 
-/** Returns the document at the target. A state that was moved away from there may be moved back. */
+/** Returns the document at the target. The mark of the same state counts as no document, so that a state can be moved back. */
 async function currentOf(target: StateLease, document: StateDocument): Promise<StateDocument | undefined> {
   try {
     const stored = await target.read();
@@ -100,8 +100,8 @@ async function currentOf(target: StateLease, document: StateDocument): Promise<S
   }
 }
 
-/** True for the copy of an interrupted move, even if other runs have changed it since. It contains all records of the old state. */
-function isCopy(copy: StateDocument, document: StateDocument): boolean {
+/** True for the copy of an interrupted move, even if other runs have changed it. The copy must contain all records of the old state. */
+function isCopyOf(copy: StateDocument, document: StateDocument): boolean {
   if (copy.lineage !== document.lineage || copy.serial <= document.serial) return false;
   const { ids, pending } = droppedBy(copy, document);
   return ids.length === 0 && pending.length === 0;

@@ -20,8 +20,8 @@ interface PushResult {
 
 /**
  * Replaces the state with a document, and keeps the earlier state as a backup.
- * @returns undefined if the state was already the same.
- * @throws UserError if the document belongs to another workspace, contradicts itself, or is older than the state.
+ * @returns undefined if the state already equals the document.
+ * @throws UserError if the document belongs to another workspace, has an id at two addresses, or is older than the state.
  */
 export async function pushState(store: StateStore, options: PushOptions): Promise<PushResult | undefined> {
   const { document, force, session } = options;
@@ -68,7 +68,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };
     await lease.commit({ ...next, write: randomUUID() }, current?.serial);
-    // This machine may know a later serial of the lost state: the pushed document needs a higher one.
+    // This machine may know a later serial of the lost state. The pushed document then needs a higher serial.
     const later = current === undefined ? (await lease.read()).newer?.serial : undefined;
     if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
     const unknown = Object.keys(lost?.pending ?? {});
@@ -86,7 +86,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
  * @throws UserError if the document drops an unknown create, which could then be sent a second time.
  */
 function missingRecords(current: StateDocument, options: PushOptions): readonly StateRecord[] {
-  const { ids, pending } = dropped(current, options);
+  const { ids, pending } = droppedRecords(current, options);
   const [first] = pending;
   if (first !== undefined) {
     throw new UserError(`the document drops unknown creates of the state: ${pending.join(', ')}`, {
@@ -100,7 +100,7 @@ function missingRecords(current: StateDocument, options: PushOptions): readonly 
   return ids;
 }
 
-/** Calls `onMissing`, but ignores a lost state: a push may restore it. */
+/** Calls `onMissing`, but ignores the error for a lost state, because a push may restore the state. */
 async function allowLost(onMissing: SessionOptions['onMissing']): Promise<void> {
   try {
     await onMissing?.();
@@ -125,7 +125,7 @@ function refuseOlder(document: StateDocument, current: StateDocument): void {
 
 interface PushOptions {
   readonly document: StateDocument;
-  /** The command that pushes with `--force`. */
+  /** The push command with `--force`, for messages. */
   readonly forced: string;
   /** True to replace a damaged state, and to accept a document that is older, has another lineage or lacks records. */
   readonly force: boolean;
@@ -135,7 +135,7 @@ interface PushOptions {
 }
 
 /** Returns the records of the other content that are missing from the document, with their natural keys. */
-function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
+function droppedRecords(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (record: StateRecord): StateRecord => {
     const entry = other.resources[record.address];
@@ -146,7 +146,7 @@ function dropped(other: StateContent, { document, naturalKey }: PushOptions): Re
 
 interface QuarantinedState {
   readonly quarantined: string | undefined;
-  /** Records of its backups that are missing from the document. */
+  /** Records in the backups that are missing from the document. */
   readonly ids: readonly StateRecord[];
   readonly pending: StateDocument['pending'];
 }
@@ -173,7 +173,7 @@ async function quarantineDamaged(store: StateStore, options: PushOptions): Promi
     );
     const quarantined = await lease.quarantine();
     const [newest] = backups;
-    const ids = backups.flatMap((each) => dropped(fromBackup(each), options).ids);
+    const ids = backups.flatMap((each) => droppedRecords(fromBackup(each), options).ids);
     return {
       quarantined,
       ids: [...new Map(ids.map((record) => [idKey(record.kind, record.id), record])).values()],

@@ -15,8 +15,8 @@ import { orphanOf } from './state-document.ts';
 import type { StateStore } from './store.ts';
 
 /*
- * Outcomes that could not be stored are written to a synced file of the project, because their ids exist nowhere else. The next run that
- * finds the file records them.
+ * Outcomes that could not be stored are written to a synced file in the project folder, because their ids exist nowhere else. The next run
+ * that finds the file records the outcomes in the state.
  */
 
 interface UnsavedEntries {
@@ -48,10 +48,10 @@ export async function writeRescue(
     const reason = errorMessage(error);
     return `results were not recorded in the state ${location}, and ${file} cannot be written (${reason})${known}`;
   }
-  return `results were not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records them; in another folder, run state rescue FILE`;
+  return `results were not recorded in the state ${location}, but saved to ${shellWord(file)}${known}. The next run in this folder records them; in another folder, run state rescue FILE`;
 }
 
-/** Copies a damaged state to a file, before it is removed from its store. @returns the path relative to the project. */
+/** Copies a damaged state to a file, before the state is removed from its store. @returns the path of the file, relative to the project. */
 export async function writeQuarantine(
   root: string,
   {
@@ -78,24 +78,24 @@ interface Rescue {
   readonly damaged: number;
 }
 
-interface WaitingRescue extends Rescue {
+interface FoundRescue extends Rescue {
   /** Path relative to the project. */
   readonly relativePath: string;
 }
 
-/** Returns the rescue files of the project; with a lineage, only those of that state. */
-export async function findRescues(root: string, lineage?: string): Promise<WaitingRescue[]> {
+/** Returns the rescue files of the project. If a lineage is given, returns only the files with entries of that state. */
+export async function findRescues(root: string, lineage?: string): Promise<FoundRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const listed = await readdir(folder).catch((error: unknown): string[] => {
     if (errorCode(error) === 'ENOENT') return [];
-    const hint = 'It may contain ids that no state has. Make it a readable folder, then run the command again.';
+    const hint = 'It may contain ids that are in no state. Make it a readable folder, then run the command again.';
     throw new UserError(`cannot read ${folder}: ${reasonOf(error)}`, { hint, cause: error });
   });
   const names = listed.filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
-    names.sort().map(async (name): Promise<WaitingRescue[]> => {
+    names.sort().map(async (name): Promise<FoundRescue[]> => {
       const file = path.join(folder, name);
-      // Another run may have just recorded and removed it.
+      // Another run may have just recorded the outcomes and removed the file.
       const bytes = await readFile(file).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
       });
@@ -130,7 +130,7 @@ function unreadable(file: string, cause: unknown): UserError {
 }
 
 /**
- * Records the outcomes that the state does not have yet.
+ * Records the outcomes that the state does not contain yet.
  * @returns `ADDRESS = ID` of each new record.
  */
 export async function recordOutcomes(
@@ -144,11 +144,11 @@ export async function recordOutcomes(
     if (entry.lineage !== state.lineage) continue;
     const { at, event } = await store.opened(entry);
     if (event.type === 'not-done') {
-      if (isFromBefore(state, event.address, at)) await session.record({ type: 'resolved', address: event.address });
+      if (resolvesPending(state, event.address, at)) await session.record({ type: 'resolved', address: event.address });
     } else if (event.type === 'saved' && !isKnown(state, event.address, event.entry.id)) {
       const { address, entry } = event;
       const current = state.resources.get(address);
-      const isFree = current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
+      const isFree = current === undefined && (!state.pending.has(address) || resolvesPending(state, address, at));
       if (isFree) await session.record(event);
       else {
         // The address has or may have another record now, so this id becomes an orphan.
@@ -162,8 +162,8 @@ export async function recordOutcomes(
   return records;
 }
 
-/** True if an outcome at this time belongs to the unknown create, not to an earlier create of the address. */
-function isFromBefore({ pending }: State, address: string, at: string): boolean {
+/** True if an outcome at this time belongs to the unknown create of the address, not to an earlier create. */
+function resolvesPending({ pending }: State, address: string, at: string): boolean {
   const since = pending.get(address)?.since;
   return since !== undefined && Date.parse(since) <= Date.parse(at);
 }

@@ -36,7 +36,7 @@ export function changeOf(event: JournalEvent, { resources }: State): RunResource
   }
 }
 
-/** Returns the dead run that left the journal; undefined if the history contains its end, or does not contain the run. */
+/** Returns the dead run that left the journal; undefined if the history contains the end of the run, or lacks the run. */
 export async function deadRunOf(
   store: Pick<StateStore, 'history'>,
   { info }: Pick<StateLease, 'info'>,
@@ -52,7 +52,7 @@ export async function deadRunOf(
   return { id: writer.run, ended: new Date(last.at), outcome: { result: 'died', resources } };
 }
 
-/** Returns the outcomes in the journal, in order; those of pending writes are last. */
+/** Returns the outcomes in the journal, in order. The outcomes of pending writes come last. */
 function resourcesIn(document: StateDocument, journal: StoredState['journal']): RunResources {
   const state = fold(document, []);
   const results: RunResources[number][] = [];

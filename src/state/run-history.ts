@@ -4,7 +4,7 @@ import { type Immutable, isObject, tryParseJson } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
-/* Each run that takes the lock writes a line when it starts and one when it ends. No line contains the value of a field. */
+/* Each run that takes the lock writes one line when it starts and another when it ends. The lines contain no field values. */
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
@@ -51,8 +51,11 @@ const outcome = lazyObject(() => ({
   moved_from: z
     .string()
     .optional()
-    .describe('Location that the state was moved from. Its history has the earlier runs.'),
-  moved_to: z.string().optional().describe('Location that the state was moved to. Its history has the later runs.'),
+    .describe('Location that the state was moved from. The history there contains the earlier runs.'),
+  moved_to: z
+    .string()
+    .optional()
+    .describe('Location that the state was moved to. The history there contains the later runs.'),
   more: z.int().optional().describe('Number of resources that are not listed.'),
   approved_by: z.string().optional().describe('The person who approved the plan.'),
   lifted: z.array(z.string()).optional().describe('Guards that were lifted with options.'),
@@ -74,7 +77,7 @@ const unlocking = lazyObject(() => ({
   unlocked_by: z.string().describe('user@host of the person who removed the lock with state unlock.'),
 }));
 
-/** A run in the history; without a result, it is in progress or died. */
+/** A run in the history. A run without a result is in progress or has died. */
 export const runRecord = lazy(() =>
   beginning().extend({
     ...outcome().partial().shape,
@@ -97,7 +100,7 @@ export type RunRecord = Immutable<z.infer<ReturnType<typeof runRecord>>>;
 /** A run that died, according to its journal. */
 export interface DeadRun {
   readonly id: string;
-  /** The time of its last entry. */
+  /** The time of the last journal entry. */
   readonly ended: Date;
   readonly outcome: RunEnding;
 }
@@ -146,10 +149,10 @@ export function endingLine(
 }
 
 const MAX_ERROR_LENGTH = 2_000;
-/** The maximum length of the resources of one run in JSON, so that a run with many resources leaves room for other runs. */
+/** The maximum length of one run's resources in JSON. The limit keeps a run with many resources from displacing other runs. */
 const MAX_RESOURCES_LENGTH = 100_000;
 
-/** Returns the resources that fit. If some do not fit, unknown ones are kept first, then failed ones. */
+/** Returns the resources that fit into the maximum length. If some do not fit, unknown resources have priority, then failed ones. */
 function withinBound(resources: RunResources): RunResources {
   const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
   let remaining = MAX_RESOURCES_LENGTH;
@@ -182,7 +185,7 @@ export function parseRuns(lines: Iterable<string>): RunRecord[] {
   return [...runs.values()];
 }
 
-/** The maximum size of the history. If a new line exceeds it, the older half is dropped. */
+/** The maximum size of the history in characters; for a local file, in bytes. Beyond this size, the older half is dropped. */
 export const MAX_HISTORY = 1_000_000;
 
 /** Returns the newest complete lines, up to half of `MAX_HISTORY`. */

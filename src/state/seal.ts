@@ -36,7 +36,7 @@ export type SealSettings = Readonly<z.infer<ReturnType<typeof sealSettings>>>;
 interface LineKey {
   readonly key: KeyObject;
   readonly wrapped: string;
-  /** Number of lines encrypted so far. It is the nonce of the next line: a nonce must not be used twice with one key. */
+  /** Number of lines encrypted so far. It serves as the nonce of the next line, because a key must not be used twice with one nonce. */
   lines: number;
 }
 
@@ -44,12 +44,12 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The decrypted documents. A loop reads the same document many times. */
+/** Caches decrypted documents, because a loop reads the same document many times. */
 const decrypted = new WeakMap<SealedDocument, Promise<StateDocument>>();
 
 /**
- * Encrypts a state before it leaves this process, and decrypts it. Documents are age files. Lines are encrypted with a key that their
- * writer generates, because age takes a millisecond for each line; each line contains this key as an age file.
+ * Encrypts a state before it leaves this process, and decrypts a stored state. Documents are age files. Lines are encrypted with a key that
+ * the writing process generates, because age takes a millisecond for each line. Each line contains this key as an age file.
  */
 export class Seal {
   readonly #settings: SealSettings | undefined;
@@ -61,7 +61,7 @@ export class Seal {
 
   /**
    * @param settings absent for a state in plain text.
-   * @param convertTo the form to write. If present, both forms are read.
+   * @param convertTo the form to write. If present, both forms can be read.
    */
   constructor(settings: SealSettings | undefined, convertTo?: 'sealed' | 'plain') {
     this.#settings = settings;
@@ -85,8 +85,8 @@ export class Seal {
 
   /**
    * Returns the document in plain text.
-   * @param location of the state, for messages.
-   * @throws UserError if its form contradicts the settings, or the identity cannot decrypt it.
+   * @param location the location of the state, for messages.
+   * @throws UserError if the settings require the other form, or if the identity cannot decrypt the document.
    */
   decrypt(document: StoredDocument, location: string): Promise<StateDocument> | StateDocument {
     if (!isSealed(document)) {
@@ -99,7 +99,7 @@ export class Seal {
       throw new UserError(
         `the state ${location} is sealed for ${document.recipients.join(', ')}, but state.seal is not set`,
         {
-          hint: advice`Set state.seal with recipients and identity, or seal in the settings of --from. To decrypt the state then: ${command('state unseal')}`,
+          hint: advice`Set state.seal with recipients and identity, or seal in the settings of --from. To decrypt the state afterwards: ${command('state unseal')}`,
         },
       );
     }
@@ -114,20 +114,20 @@ export class Seal {
     return isSealed(document) ? this.decrypt(document, source) : document;
   }
 
-  /** Encrypts the content to an age file in ASCII armor. Returns it as text if the state is in plain text. */
+  /** Returns the content as an age file in ASCII armor, or as plain text if the state is in plain text. */
   async encryptFile(content: string | Uint8Array): Promise<string> {
     const bytes = Buffer.from(content);
-    return this.#isOff ? bytes.toString() : armored(await this.#encrypt(bytes));
+    return this.#isOff ? bytes.toString() : armor(await this.#encrypt(bytes));
   }
 
   /** Returns the content of a file. Decrypts an age file in ASCII armor. */
   async decryptFile(bytes: Buffer, name: string): Promise<Buffer> {
-    return isAgeFile(bytes) ? this.#decrypt(unarmored(bytes.toString('latin1')), name) : bytes;
+    return isAgeFile(bytes) ? this.#decrypt(unarmor(bytes.toString('latin1')), name) : bytes;
   }
 
   async #decryptDocument(document: SealedDocument, location: string): Promise<StateDocument> {
-    const content = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
-    const bytes = decompressed(content, location);
+    const content = await this.#decrypt(unarmor(document.sealed), `the state ${location}`, document.recipients);
+    const bytes = decompress(content, location);
     const inside = parseState(bytes, location, '');
     const isSame = (['lineage', 'serial', 'workspace_id', 'write'] as const).every(
       (key) => inside[key] === document[key],
@@ -160,7 +160,7 @@ export class Seal {
     }
   }
 
-  /** @param position of the text, which is needed to decrypt it, so that a line cannot be moved. */
+  /** @param position the position of the text. Decryption needs the same position, so that a line cannot be moved. */
   async encryptText(text: string, position: string): Promise<string> {
     if (this.#isOff) return text;
     this.#lineKey ??= this.#newLineKey();
@@ -173,7 +173,7 @@ export class Seal {
     return `${wrapped}.${Buffer.concat(bytes).toString('base64')}`;
   }
 
-  /** @throws if the text was changed, or was encrypted with another position. */
+  /** @throws Error if the text was changed, or was encrypted with another position. */
   async decryptText(sealed: string, position: string): Promise<string> {
     const [wrapped = '', text = ''] = sealed.split('.');
     const known =
@@ -210,7 +210,7 @@ export class Seal {
       if (keys.length === 0) throw new Error('no key');
     } catch (cause) {
       throw new UserError(`${identity.name} is not an age identity`, {
-        hint: 'An identity begins with AGE-SECRET-KEY-1; age-keygen creates one.',
+        hint: 'An identity begins with AGE-SECRET-KEY-1; create one with age-keygen.',
         cause,
       });
     }
@@ -240,13 +240,13 @@ export function fileKey({ identity }: SealSettings): Buffer | undefined {
   return identity.isSet ? Buffer.from(hkdfSync('sha256', identity.reveal(), '', 'voxform files', 32)) : undefined;
 }
 
-/** Returns a line of the history in its stored form. @param run the id of its run, which stays readable. */
+/** Returns a line of the history in its stored form. @param run the id of the run, which stays readable. */
 export async function encryptLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
   const sealed = await seal.encryptText(line, run);
   return sealed === line ? line : JSON.stringify({ run, sealed });
 }
 
-/** Decrypts the lines of a history. Skips damaged ones. @throws UserError if the identity is not set. */
+/** Decrypts the lines of a history. Skips damaged lines. @throws UserError if the identity is not set. */
 export async function decryptLines(lines: readonly string[], seal: Seal): Promise<string[]> {
   const opened: string[] = [];
   for (const line of lines) {
@@ -273,7 +273,7 @@ function zlib() {
 }
 
 /** @throws LostState if the content cannot be decompressed. */
-function decompressed(content: Buffer, location: string): Buffer {
+function decompress(content: Buffer, location: string): Buffer {
   try {
     return zlib().gunzipSync(content, { maxOutputLength: MAX_STATE_BYTES });
   } catch (cause) {
@@ -289,7 +289,7 @@ function positionText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'eve
 }
 
 const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----\n';
-/** The number of characters in a line of the armor. */
+/** The number of characters per line of the ASCII armor. */
 const LINE_LENGTH = 64;
 const END = '\n-----END AGE ENCRYPTED FILE-----\n';
 
@@ -297,7 +297,7 @@ export function isAgeFile(bytes: Buffer): boolean {
   return bytes.toString('latin1', 0, BEGIN.length) === BEGIN;
 }
 
-function armored(bytes: Buffer): string {
+function armor(bytes: Buffer): string {
   const text = Buffer.from(bytes.toString('base64'), 'latin1');
   const lines = Buffer.alloc(text.length + Math.ceil(text.length / LINE_LENGTH) - 1, '\n');
   for (let start = 0, at = 0; start < text.length; start += LINE_LENGTH, at += LINE_LENGTH + 1) {
@@ -306,6 +306,6 @@ function armored(bytes: Buffer): string {
   return BEGIN + lines.toString('latin1') + END;
 }
 
-function unarmored(text: string): Buffer {
+function unarmor(text: string): Buffer {
   return Buffer.from(text.slice(BEGIN.length, -END.length), 'base64');
 }

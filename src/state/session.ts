@@ -16,17 +16,17 @@ export interface SessionOptions {
   readonly workspaceId: string;
   /** Used if there is no state yet. */
   readonly fresh: FreshState;
-  /** Called if there is no state yet. Throws if none may be created. */
+  /** Called if there is no state yet. Throws if no state may be created. */
   readonly onMissing?: (() => Promise<void>) | undefined;
   /** Version of voxform, for the document. */
   readonly version: string;
   now(): Date;
-  /** Receives the warning for a state older than the last known one; if absent, that state is refused. */
+  /** Called with a warning if the state is older than the last known one. If absent, an older state is refused. */
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
 interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'onMissing'> {
-  /** Called for a state that is older than the last known one. */
+  /** Called if the state is older than the last known one. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
   /** Aborts the read. */
   readonly signal?: AbortSignal | undefined;
@@ -52,9 +52,9 @@ export async function readState(
 }
 
 /**
- * Takes the lock and reads the state. The journal of a dead run is merged into the document at once.
- * @throws UserError as `StateStore` does, and if the state belongs to another workspace or is older than the last known one. The lock is
- * then released.
+ * Takes the lock and reads the state. If a dead run left a journal, merges it into the document immediately.
+ * @throws UserError like the methods of `StateStore`, and if the state belongs to another workspace or is older than the last known one.
+ * The lock is then released.
  */
 export async function openSession(store: StateStore, options: SessionOptions): Promise<StateSession> {
   const lease = await store.lock(options.lock);
@@ -115,7 +115,7 @@ export class StateSession {
     return this.#lease.info.id;
   }
 
-  /** Includes recorded events immediately. */
+  /** The current state, including all recorded events. */
   get state(): State {
     return this.#state;
   }
@@ -140,7 +140,7 @@ export class StateSession {
     return this.#failure === undefined && this.#lease.isRecent;
   }
 
-  /** Renews the lock; overlapping calls share one renewal. If it rejects, nothing more may be written to the platform. */
+  /** Renews the lock; overlapping calls share one renewal. If the renewal fails, nothing more may be written to the platform. */
   renew(): Promise<void> {
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined;
@@ -149,8 +149,8 @@ export class StateSession {
   }
 
   /**
-   * Resolves when the event would survive a power failure; `state` then includes it. If it rejects, the event may be lost and the
-   * session is broken: every later call rejects too, and the caller must write nothing more to the platform.
+   * Resolves when the event would survive a power failure; `state` then includes the event. If the promise rejects, the event may be lost
+   * and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
    */
   record(event: JournalEvent): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
@@ -159,7 +159,7 @@ export class StateSession {
     if (mistake !== undefined) return Promise.reject(new Error(mistake));
     const stored = withoutRepetition(event, this.#state);
     const appended = this.#append(stored);
-    // Awaited below, in order.
+    // Errors are handled below, where `appended` is awaited in order.
     appended.catch(() => undefined);
     const done = this.#tail.then(async () => {
       const at = await appended;
@@ -182,7 +182,7 @@ export class StateSession {
   }
 
   /**
-   * Rewrites the state, its backups and its history, sealed or in plain text as the store is configured.
+   * Rewrites the state, its backups and its history, either sealed or in plain text, depending on the configuration of the store.
    * @returns the paths of unreadable backups, which stay unchanged.
    */
   async convert(): Promise<readonly string[]> {
@@ -194,7 +194,7 @@ export class StateSession {
   }
 
   /**
-   * Writes the document if anything was recorded, and releases the lock in any case. A broken session leaves its journal to the next one.
+   * Writes the document if anything was recorded, and always releases the lock. A broken session leaves its journal to the next session.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -244,14 +244,14 @@ export class StateSession {
     }
   }
 
-  /** A broken lease stores no more entries, but writes their ids to a rescue file. */
+  /** Appends an event to a broken lease. The lease does not store the event, but writes its id to a rescue file. */
   async #recordLost(event: JournalEvent, error: unknown): Promise<void> {
     await this.#append(event).catch(() => undefined);
     throw error;
   }
 }
 
-/** The maximum number of renewals for one write: a store that needs more is too slow. */
+/** The maximum number of renewals for one write. A store that needs more renewals is too slow. */
 const MAX_RENEWALS = 3;
 
 /** Returns the document for the next write. */
@@ -259,7 +259,7 @@ function documentOf(state: FoldedState, serial: number, version: string): StateD
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-/** Removes from an event values that the pending create already has, so that the journal and the memory do not hold them twice. */
+/** Removes the recorded values of an event if the pending create already contains them, so that they are not stored twice. */
 function withoutRepetition(event: JournalEvent, { pending }: State): JournalEvent {
   if (event.type !== 'saved') return event;
   const { recorded, ...entry } = event.entry;
@@ -267,7 +267,7 @@ function withoutRepetition(event: JournalEvent, { pending }: State): JournalEven
   return isRepeated ? { ...event, entry } : event;
 }
 
-/** Returns the reason why an event is invalid: it would drop an id or an unknown create. */
+/** Returns the problem with an event that would drop an id or an unknown create; undefined for a valid event. */
 function problemWith(event: JournalEvent, state: State): string | undefined {
   if (event.type === 'creating' && state.pending.has(event.address)) {
     return `${event.address} has an unknown create: it must be resolved before another is sent`;
@@ -283,7 +283,7 @@ function slowLock({ id }: LockInfo): UserError {
   });
 }
 
-/** Runs work in a session and always closes it. The history contains the reason of a failure. */
+/** Runs work in a session, and always closes the session. If the work fails, the history contains the reason. */
 export async function inSession<T>(
   store: StateStore,
   options: SessionOptions,
@@ -300,7 +300,7 @@ export async function inSession<T>(
   }
 }
 
-/** Runs work with a lease and always releases it. The history contains the reason of a failure. */
+/** Runs work with a lease, and always releases the lease. If the work fails, the history contains the reason. */
 export async function withLease<T>(
   store: StateStore,
   request: LockRequest,
@@ -323,7 +323,7 @@ function olderIn({ document, newer }: StoredState, location: string): UserError 
   return document && newer && olderState(location, document, newer);
 }
 
-/** @throws UserError if the state is older than the last known one, unless that is allowed. */
+/** Calls `allow` if the state is older than the last known one. @throws UserError in this case if `allow` is undefined. */
 export function admitOlder(
   stored: StoredState,
   location: string,

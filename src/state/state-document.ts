@@ -10,13 +10,13 @@ import { lazy } from '../values/lazy.ts';
 
 export const STATE_FORMAT_VERSION = 2;
 
-/** Values by path. Any value is accepted, because it was parsed from JSON. */
+/** Field values by path. Any value is accepted, because all values were parsed from JSON. */
 const leaves = lazy(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazy(() =>
   describedObject('The state entry of one address.', {
     id: z.string().min(1).describe("The record's id on the platform."),
-    adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
+    adopted: z.literal(true).optional().describe('Present for an imported record.'),
     recorded: leaves().describe(
       'Values that were last sent, by path. References are ids, and secrets are fingerprints.',
     ),
@@ -73,7 +73,7 @@ export const orphan = lazy(() =>
 );
 
 export const stateDocument = lazy(() =>
-  describedObject('The state of one workspace', {
+  describedObject('The state of one workspace.', {
     format_version: z.literal(STATE_FORMAT_VERSION),
     voxform_version: z.string().describe('The voxform version that wrote the file.'),
     lineage: z.string().min(1).describe('Unique to this state and its successors.'),
@@ -99,7 +99,7 @@ export const stateDocument = lazy(() =>
   }),
 );
 
-/** The format of earlier versions; the next write converts it. */
+/** The format of earlier versions. The next write converts the document. */
 const formerDocument = lazy(() =>
   stateDocument()
     .omit({ write: true, write_digest: true })
@@ -137,7 +137,7 @@ export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>
 export type PendingCreate = Immutable<z.infer<ReturnType<typeof pendingCreate>>>;
 export type Orphan = Immutable<z.infer<ReturnType<typeof orphan>>>;
 export type ClosingReason = (typeof closingReasons)[number];
-/** A document with the digest of its text, which is computed when it is written and checked when it is read. */
+/** A document with the digest of its text. The digest is computed on each write and verified on each read. */
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 export type SealedDocument = Omit<Immutable<z.infer<ReturnType<typeof sealedDocument>>>, 'write_digest'>;

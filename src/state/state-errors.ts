@@ -5,12 +5,12 @@ import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import type { StateDocument } from './state-document.ts';
 
-/** The state is damaged or missing. Only a copy of it or `voxform recover` can restore its records. */
+/** The state is damaged or missing. Only a backup or `voxform recover` can restore its records. */
 export class LostState extends UserError {
   override readonly name = 'LostState';
 }
 
-/** The sentence about recovery in the hints of these errors. */
+/** The sentence about `voxform recover` in the hints of `LostState`. */
 export const RECOVER = advice`Without a backup: ${command('recover')} finds as many records as possible.`;
 
 /** Another run took over the lock, or a person removed it. This run must write nothing more. */
@@ -36,7 +36,7 @@ export interface NewerState {
 /** The maximum number of records in a message. */
 const MAX_NAMES = 10;
 
-/** Returns the error for commands that write. Commands that only read show its message as a warning. */
+/** Returns the error for an older state. Commands that write throw it. Commands that only read print its message as a warning. */
 export function olderState(location: string, { serial }: StateDocument, newer: NewerState): UserError {
   const { copy, missing } = newer;
   const other = copy === undefined ? 'the last state written on this machine' : copy;
@@ -45,7 +45,7 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
       ? `is older than ${other} (serial ${newer.serial})`
       : `differs from ${other}, which has the same serial`;
   const omitted = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : '';
-  const lacks = missing.length === 0 ? '' : `. Missing from it: ${missing.slice(0, MAX_NAMES).join(', ')}${omitted}`;
+  const lacks = missing.length === 0 ? '' : `. Missing records: ${missing.slice(0, MAX_NAMES).join(', ')}${omitted}`;
   return new UserError(
     `the state ${location} (serial ${serial}) ${compared}${lacks}. Applying it may create duplicates`,
     {
@@ -58,7 +58,7 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
   );
 }
 
-/** The content of the old location after a move. Earlier versions of voxform report it as damaged, so they do not write to it either. */
+/** The content of the old location after a move. Earlier versions of voxform report it as a damaged state, so they do not replace it. */
 export const movedMark = lazyObject(() => ({
   /** The new location, for messages. */
   moved_to: z.string().min(1),

@@ -46,7 +46,7 @@ export interface StateSettings {
   readonly [setting: string]: unknown;
 }
 
-/** @param settings as checked by `stateSchema`; absent if the project file has none. */
+/** @param settings the settings, as checked by `stateSchema`; absent if the project file has none. */
 export function locateState(
   { backend = first, seal, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
@@ -68,13 +68,14 @@ export function isSameState(a: StateLocation, b: StateLocation): boolean {
   return a.backend === b.backend && backendOf(a).keyOf(a) === backendOf(b).keyOf(b);
 }
 
-/** Creates the store of a location. Accesses nothing yet. */
+/** Creates the store of a location. Does not access the storage yet. */
 export function createStore(location: StateLocation, user: StoreUser): StateStore {
   return createStateStore(backendOf(location).open(location, user), user);
 }
 
 /**
- * Returns a function that finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched.
+ * Returns a function that finds a state of a workspace, under any name, in the storage of a location; undefined if this storage cannot be
+ * searched.
  */
 export function searchAt(location: StateLocation, user: StoreUser): StateStore['findOther'] {
   // With an empty name, no state is excluded from the search.

@@ -1,7 +1,7 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './state-document.ts';
 
-/** A record in a state, with all fields of its entry if it is an orphan. */
+/** A record in a state. If the record is an orphan, it has all fields of `Orphan`. */
 export type StateRecord = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
@@ -35,13 +35,13 @@ export function droppedBy(after: StateContent, before: StateContent): DroppedRec
   };
 }
 
-/** Returns the records of another copy that are missing from the document: addresses, with their ids if known. */
+/** Returns descriptions of the records in another copy that are missing from the document: addresses, with their ids if known. */
 export function missingFrom(document: StateContent, other: StateContent): string[] {
   const { ids, pending } = droppedBy(document, other);
   return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
 }
 
-/** Returns an id that two addresses of one kind share, if any: each would undo the changes of the other. */
+/** Returns an id that two addresses of one kind share, if any. Each address would overwrite the changes of the other. */
 export function sharedId({
   resources,
 }: Pick<StateContent, 'resources'>): { readonly id: string; readonly addresses: readonly string[] } | undefined {

@@ -23,15 +23,15 @@ export interface StateStore {
   lock(request: LockRequest): Promise<StateLease>;
   /** Returns the readable copies of this state and of quarantined states, newest first. Takes no lock and changes nothing. */
   backups(): Promise<readonly StateBackup[]>;
-  /** Returns the holder of the lock, for commands that do not take it; undefined if the lock is free or may be taken over. */
+  /** Returns the holder of the lock, for commands that do not take the lock; undefined if the lock is free or may be taken over. */
   holder(): Promise<LockHolder | undefined>;
   /** Removes the lock of another run. @throws UserError unless `id` identifies the current lock. */
   unlock(id: string): Promise<LockHolder>;
   /**
-   * Finds another state of the workspace in the same storage, so that no second one is created. Absent if the storage cannot be searched.
+   * Finds another state of the workspace in the same storage, so that no second state is created. Absent if the storage cannot be searched.
    */
   findOther?(workspaceId: string): Promise<FoundState | undefined>;
-  /** Returns the runs that took the lock, oldest first. The oldest ones may have been dropped. Takes no lock. */
+  /** Returns the runs that took the lock, oldest first. The oldest runs may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
   /** Decrypts an entry of a rescue file. */
   opened(entry: StoredEntry): Promise<JournalEntry>;
@@ -42,7 +42,7 @@ export interface FoundState {
   readonly location: string;
   /** The argument for `state move --from`. */
   readonly from: string;
-  /** Number of its records; undefined if the state cannot be read. */
+  /** Number of records; undefined if the state cannot be read. */
   readonly records: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orph
   readonly source: string;
   /** Undefined if unknown. */
   readonly workspaceId: string | undefined;
-  /** True for the current document, which stays when its damaged journal is moved away. */
+  /** True for the current document, which stays in place when its damaged journal is quarantined. */
   readonly isCurrent: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface StoredState {
   readonly document: StateDocument | undefined;
   /** The entries since the last write of the document, in order. */
   readonly journal: readonly JournalEntry[];
-  /** A later write than that of the document, if one is known. */
+  /** A write that is later than the document, if any is known. */
   readonly newer?: NewerState | undefined;
   /** The other run that holds the lock, if any. */
   readonly holder?: LockHolder | undefined;
@@ -70,20 +70,20 @@ export interface StoredState {
 /** The exclusive permission to change the state, until `release`. */
 export interface StateLease {
   readonly info: LockInfo;
-  /** True while the last renewal of the lock is at most half of the takeover time ago. */
+  /** True if the lock was last renewed at most half of the takeover time ago. */
   readonly isRecent: boolean;
   /**
    * Renews the lock, in addition to the heartbeat.
-   * @throws LostLock if it is no longer ours.
+   * @throws LostLock if the lock is no longer ours.
    */
   renew(): Promise<void>;
   read(): Promise<StoredState>;
-  /** Resolves when the entry would survive a power failure. Calls may overlap; entries keep the order of the calls. */
+  /** Resolves when the entry would survive a power failure. Calls may overlap. Entries are stored in the order of the calls. */
   append(entry: JournalEntry): Promise<void>;
   /**
    * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
    * yet). The earlier document is kept as a backup. The mark of a moved state of the same lineage counts as no document.
-   * @param died the run whose journal is merged into the document, for the history.
+   * @param died the dead run whose journal is merged into the document, for the history.
    */
   commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
   /**
@@ -92,17 +92,17 @@ export interface StateLease {
    */
   convert(document: StateDocument, expectedSerial: number): Promise<readonly string[]>;
   /**
-   * Moves a state away if `read` throws `LostState` for it, so that a new one can be created.
-   * @returns its new location; undefined if there was nothing to move.
+   * Quarantines a state for which `read` throws `LostState`, so that a new state can be created.
+   * @returns the new location; undefined if there was nothing to move.
    */
   quarantine(): Promise<string | undefined>;
-  /** Replaces the document, which must have the serial of the mark and an empty journal. `read` then throws `MovedState`. */
+  /** Replaces the document, which must have the mark's serial and an empty journal, with the mark. `read` then throws `MovedState`. */
   leaveMark(mark: MovedMark): Promise<void>;
-  /** Commits the document of the ending, if any, records how the run ended, and releases the lock in any case. */
+  /** Commits the document of the ending, if any, and records how the run ended. Always releases the lock. */
   release(ending?: Ending): Promise<void>;
 }
 
-/** The end of a run, stored in one write if the store can. */
+/** The end of a run. It is stored in one write if the store supports this. */
 export interface Ending {
   /** The arguments of `commit`. */
   readonly commit?: { readonly document: StateDocument; readonly expectedSerial: number | undefined } | undefined;
@@ -117,7 +117,7 @@ export interface LockRequest {
   readonly signal?: AbortSignal | undefined;
   /** The Git commit of the manifests, for the history. Never rejects. */
   readonly commit?: Promise<string | undefined> | undefined;
-  /** True for a step of a larger run that has no line of its own in the history. */
+  /** True for a step of a larger run. A step has no separate line in the history. */
   readonly isStep?: boolean | undefined;
   /** Called once if the lock is held, and when the lock of a dead holder is taken over. */
   notice(message: string): void;

@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The same type, deeply read-only. */
+/** A deeply read-only version of a type. */
 export type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : T extends object
@@ -16,12 +16,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns undefined if the text is not valid JSON. */
+/** Parses JSON. Returns undefined if the text is invalid. */
 export function tryParseJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }
 
-/** Removes duplicate items. The order of first appearance is kept. */
+/** Removes duplicate items. Keeps the order of first appearance. */
 export function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }

@@ -30,22 +30,22 @@ export function unflatten<T>(leaves: Iterable<readonly [LeafPath, T]>): Record<s
   for (const [path, value] of leaves) {
     const keys = path.split('.');
     const last = keys.pop() ?? path;
-    let place = root;
+    let parent = root;
     for (const key of keys) {
-      const next = Object.hasOwn(place, key) ? place[key] : undefined;
-      if (isObject(next)) place = next as Record<string, unknown>;
+      const next = Object.hasOwn(parent, key) ? parent[key] : undefined;
+      if (isObject(next)) parent = next as Record<string, unknown>;
       else {
         const fresh: Record<string, unknown> = {};
-        setOwn(place, key, fresh);
-        place = fresh;
+        setOwn(parent, key, fresh);
+        parent = fresh;
       }
     }
-    setOwn(place, last, value);
+    setOwn(parent, last, value);
   }
   return root as Record<string, T | Record<string, unknown>>;
 }
 
-/** The maximum number of cached paths, far more than the kinds have. */
+/** The maximum number of cached paths. The kinds have far fewer fields. */
 const MAX_CACHED = 10_000;
 const keysOfPath = new Map<LeafPath, readonly string[]>();
 

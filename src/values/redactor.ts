@@ -3,10 +3,10 @@ import { escapeHtml } from './escape-html.ts';
 /** Shorter strings are not treated as secrets: replacing them would garble ordinary words. */
 const MIN_LENGTH = 4;
 
-/** From this length, a single line of a secret (such as a PEM key) is also replaced where it occurs alone. */
+/** The minimum length of a line of a secret, such as a PEM key, that is also replaced if it occurs alone. */
 const MIN_LINE_LENGTH = 16;
 
-/** The minimum length for the Base64 of a secret within a longer string such as `user:secret`. A shorter one could match by chance. */
+/** The minimum length for the Base64 of a secret within a longer string such as `user:secret`. Shorter strings could match by chance. */
 const MIN_INNER_BASE64_LENGTH = 12;
 
 /** Replaces known secrets in text with `(secret)`, in every encoding that may occur. */
@@ -21,7 +21,7 @@ export class Redactor {
     if (this.#forms.size !== before) this.#pattern = undefined;
   }
 
-  /** Replaces all known secrets, even if they overlap. It can be passed as a function, because it does not need `this`. */
+  /** Replaces all known secrets, even if they overlap. It can be passed as a callback, because it does not need `this`. */
   readonly redact = (text: string): string => {
     if (this.#forms.size === 0) return text;
     this.#pattern ??= oneOf(this.#forms);
@@ -76,7 +76,7 @@ function* jsonSpellings(text: string): Generator<string> {
   for (const form of [escaped, ascii]) {
     yield form;
     yield form.replaceAll('/', '\\/');
-    // JSON within a JSON string, as in a message about a body.
+    // A JSON string may contain JSON, e.g. in a message that quotes a body.
     yield escapedForJson(form);
   }
 }

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
 
 /**
- * A value of a manifest after its files, variables and environment variables were read. It is JSON in which a leaf may also be a secret, a
- * reference to another record, or a string joined from such parts.
+ * A value of a manifest after its files, variables and environment variables were read. It is JSON whose leaves may also be secrets,
+ * references to other records, and strings joined from several parts.
  */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value } | Special;
 
@@ -14,7 +14,7 @@ export class Secret {
   readonly name: string;
   readonly #text: () => string | undefined;
 
-  /** @param text undefined if the secret is not set; a function if it is read later. */
+  /** @param text the text of the secret, or a function that reads the text later; undefined if the secret is not set. */
   constructor(name: string, text: string | undefined | (() => string | undefined)) {
     this.name = name;
     this.#text = typeof text === 'function' ? text : () => text;
@@ -24,7 +24,7 @@ export class Secret {
     return this.#text() !== undefined;
   }
 
-  /** Returns the plain text, for requests and fingerprints. @throws if the secret is not set */
+  /** Returns the plain text, for requests and fingerprints. @throws Error if the secret is not set. */
   reveal(): string {
     const text = this.#text();
     if (text === undefined) throw new Error(`the secret ${this.name} is not set`);
@@ -44,7 +44,7 @@ export class Secret {
   }
 }
 
-/** Stands for the id of another resource's record, or of a knowledge base that is looked up by its name on the platform. */
+/** A placeholder for the id of another resource's record, or of a knowledge base that is looked up by its name on the platform. */
 export class Reference {
   readonly kind: string;
   /** The name in the manifest. */
@@ -74,7 +74,7 @@ export class Join {
   }
 }
 
-/** An environment variable that is not set. Only offline validation accepts it, in place of any string. */
+/** An environment variable that is not set. Only offline validation accepts this value, in place of any string. */
 export class Unset {
   readonly name: string;
 
@@ -98,7 +98,7 @@ export function specials(value: Value): readonly (Secret | Reference | Unset)[] 
   return found;
 }
 
-/** True if any part of the value is secret. Then no part of it may be shown. */
+/** True if any part of the value is secret. No part of a tainted value may be shown. */
 export function isTainted(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Secret);
 }
@@ -107,12 +107,12 @@ export function references(value: Value): readonly Reference[] {
   return specials(value).filter((special) => special instanceof Reference);
 }
 
-/** True if the value needs the id of another record. */
+/** True if the value contains a reference. */
 export function hasReference(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Reference);
 }
 
-/** Tests the special leaves in order until one matches. Most values have none, so this allocates nothing. */
+/** True if a special leaf matches. Tests the leaves in order without building a list, because most values have no special leaves. */
 function hasSpecial(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
@@ -139,7 +139,7 @@ export function mapSpecials(value: Value, replace: (special: Secret | Reference 
   return mapParts<Value, Value>(value, (part) => mapSpecials(part, replace));
 }
 
-/** Returns a string if every part is plain, otherwise a `Join`. */
+/** Joins parts. Returns a string if every part is plain, otherwise a `Join`. */
 export function joined(parts: readonly Value[], separator: string): string | Join {
   const plain = parts.every(
     (part) => typeof part === 'string' || typeof part === 'number' || typeof part === 'boolean',
@@ -154,7 +154,7 @@ export function withReferences(value: Value, idOf: (reference: Reference) => str
 
 /**
  * Returns a value as the plain JSON of a request. Only this function puts secrets into a value.
- * @throws for an unresolved reference or a secret that is not set, which earlier checks exclude.
+ * @throws Error for an unresolved reference or a secret that is not set. Earlier checks exclude both cases.
  */
 export function revealSecrets(value: Value): Json {
   return mapSpecials(value, (special) => {
@@ -165,7 +165,7 @@ export function revealSecrets(value: Value): Json {
 }
 
 /**
- * Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. It names secrets but never contains their text.
+ * Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. Contains names of secrets, never their text.
  */
 export function toForms(value: Value): Json {
   if (value instanceof Secret) return { $secret: value.name };
@@ -176,7 +176,7 @@ export function toForms(value: Value): Json {
   return isLikeForm && isPlain(value) ? { $literal: value as Json } : mapParts<Value, Json>(value, toForms);
 }
 
-/** Returns the value of manifest notation: the inverse of `toForms`. `secret` returns the secret with a given name. */
+/** Parses a value in manifest notation: the inverse of `toForms`. `secret` returns the secret with a given name. */
 export function fromForms(forms: Json, secret: (name: string) => Secret): Value {
   if (!isObject(forms)) return mapParts<Json, Value>(forms, (part) => fromForms(part, secret));
   if (typeof forms.$secret === 'string') return secret(forms.$secret);

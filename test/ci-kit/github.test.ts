@@ -109,7 +109,7 @@ describe('the workflow for one workspace', () => {
       const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
       const direct = await project.push(workflow, dawn, 'apply');
       expect(direct.apply?.result).toBe('failure');
-      expect(direct.apply?.log).toContain('came from no merged pull request');
+      expect(direct.apply?.log).toContain('does not come from a merged pull request');
       expect(project.writes()).toBe(3);
     });
 

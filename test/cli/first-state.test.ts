@@ -106,7 +106,7 @@ describe('a first state', () => {
     await far.configure('{ backend: local }');
     const { code, stderr } = await far.run('plan');
     expect(code).toBe(0);
-    expect(words(stderr)).toContain('cannot check for another state');
+    expect(words(stderr)).toContain('for another state of this workspace');
   });
 });
 

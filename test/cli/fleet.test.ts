@@ -124,9 +124,9 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   await step('and pauses, resumes and runs workspaces', async () => {
     expect((await fleet('pause', acme, '--because', 'later')).stdout).toBe('Paused 1 workspace.\n');
-    expect((await fleet('pause', acme)).stdout).toBe('Paused 0 workspaces. 1 already was.\n');
+    expect((await fleet('pause', acme)).stdout).toBe('Paused 0 workspaces. 1 was already paused.\n');
     const again = await fleet('pause', acme, '--because', 'a visit');
-    expect(again.stdout).toBe('Paused 0 workspaces. 1 already was and keeps its reason.\n');
+    expect(again.stdout).toBe('Paused 0 workspaces. 1 was already paused and keeps its reason.\n');
     expect((await fleet('status', acme)).stdout).toMatch(/Paused +by .*: later/);
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
@@ -134,7 +134,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     await step('named by patterns', async () => {
       expect((await fleet('pause', 'voices/*:test', acme)).stdout).toBe('Paused 2 workspaces.\n');
       expect((await fleet('run', '*')).stdout).toBe('Requested 1 run. Skipped 2: paused.\n');
-      expect((await fleet('resume', '*')).stdout).toBe('Resumed 2 workspaces. 1 already was.\n');
+      expect((await fleet('resume', '*')).stdout).toBe('Resumed 2 workspaces. 1 was not paused.\n');
       const { code, stderr } = await fleet('pause', 'voices/*:nobody');
       expect([code, stderr]).toEqual([64, expect.stringContaining('matches "voices/*:nobody"')]);
       await until(async () => (await statusOf(acme)) === 'waiting');

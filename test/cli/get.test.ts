@@ -380,7 +380,7 @@ describe('get', () => {
       [['get', 'calls', '--where', 'coast>1'], 64, 'did you mean "cost"?'],
       [['get', 'calls', '--where', 'cost>=x'], 64, 'compares numbers'],
       [['get', 'calls', '--where', 'cost'], 64, 'expected a condition'],
-      [['get', 'calls', '--where', 'analysis=x'], 64, 'analysis has no single value'],
+      [['get', 'calls', '--where', 'analysis=x'], 64, 'analysis contains several values'],
       [['get', 'calls', '--where', 'agent_id=Agent/nobody'], 64, 'the state has no Agent/nobody'],
       [['get', 'numbers', '--where', 'cost>1'], 64, 'apply to calls only'],
       [['get', 'versions', 'Agent/day', 'newest'], 64, 'invalid version'],

@@ -188,10 +188,10 @@ describe('migrate', () => {
     const refused = await h.migrate();
     expect(refused.code).toBe(1);
     expect(flat(refused)).toMatch(
-      /Required first: nothing .* \[ \] new has 2 records KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
+      /Required first: nothing .* \[ \] new has 2 records named KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
     );
     expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
-    expect(flat(refused)).toContain('has the id of a KnowledgeBase, 01KBOFTHEOLDONE');
+    expect(flat(refused)).toContain('contains the KnowledgeBase id 01KBOFTHEOLDONE');
     expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
     expect(flat(refused), 'also what the others wait for').toContain(
       '[ ] In the dashboard, add the knowledge base "Prices".',
@@ -220,7 +220,7 @@ describe('migrate', () => {
     await h.folder.write('manifests/a.yaml', `# the only one\n${withBase('a', 'FAQ', `  id: ${agent}\n`)}`);
     await h.folder.write('map.yaml', 'FAQ: Questions\nFQA: Questions\n');
     const early = await h.migrate('--map', 'map.yaml');
-    expect(flat(early)).toContain('which neither the state of old nor the state of new has');
+    expect(flat(early)).toContain('which is neither in the state of old nor in the state of new');
     expect(flat(early)).toContain('voxform apply -w old');
     await h.run('apply', '-w', 'old', '--auto-approve');
     const { id } = h.empty.dashboard.addKnowledgeBase({ name: 'Questions' });
@@ -466,7 +466,7 @@ spec: { number: "+4930111", nickname: Main }
     const first = await h.migrate();
     expect(first, flat(first)).toMatchObject({ code: 0 });
     expect(flat(first)).toContain('- already in new: imported, not created PhoneNumber/main');
-    expect(flat(first)).toContain('- not migrated: new skips it in the project file Agent/c');
+    expect(flat(first)).toContain('- not migrated: skipped by the settings of new Agent/c');
     expect(flat(first)).toContain('[ ] In the dashboard, invite ann@example.com to the workspace.');
     expect(flat(first)).toContain('[ ] In the dashboard, publish it when it is ready. Agent/a');
     expect(h.empty.world.numbers.size).toBe(1);

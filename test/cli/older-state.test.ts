@@ -68,7 +68,7 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
       expect([args, code, flat(stderr)]).toEqual([args, 1, expect.stringContaining('is older than')]);
       expect(flat(stderr)).toContain('--allow-older-state');
       if (given.backups) {
-        expect(flat(stderr)).toContain(`Missing from it: Webhook/hook (${webhookId})`);
+        expect(flat(stderr)).toContain(`Missing records: Webhook/hook (${webhookId})`);
         expect(flat(stderr)).toMatch(/voxform state push .+\.backup-2/);
       }
     }

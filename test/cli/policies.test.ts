@@ -348,7 +348,7 @@ describe('--policy', () => {
     expect((await w.run('plan', '--policy', outside)).stderr.replaceAll(/\s+/g, ' ')).toContain(
       `--policy ${outside}: expected a file, got a folder`,
     );
-    expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: it is a folder');
+    expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: the path is a folder');
   });
 
   it('begins a relative path where the command is called, not in the folder of -C', async () => {

@@ -100,7 +100,7 @@ describe('recover', () => {
 
     const { code, stdout, stderr } = await workspace.run('recover', '--auto-approve');
     expect(code).toBe(2);
-    expect(flat(stdout)).toContain('has it under this address');
+    expect(flat(stdout)).toContain('under this address');
     expect(flat(stderr)).toMatch(/is kept in .*test\.state\.json\.lost-/);
     expect(await idsOf(workspace)).toEqual(rest);
     const { stdout: orphans } = await workspace.run('orphans', '--output', 'json');

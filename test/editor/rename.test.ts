@@ -221,7 +221,7 @@ describe('rename', () => {
       'a name that is none',
       {},
       'Night Shift',
-      '"Night Shift" is not a valid name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen',
+      '"Night Shift" is not a valid name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen',
     ],
     [
       'a name that is taken',
@@ -271,13 +271,13 @@ describe('rename', () => {
         'manifests/day.yaml': manifest('Agent', 'day', '').replace('name: day', 'name: &n day\n  labels: { app: *n }'),
       },
       'night',
-      'Agent/night at manifests/day.yaml:1 shares the name by an anchor or by $var; write it out first',
+      'Agent/night at manifests/day.yaml:1 gets its name from the same anchor or $var; write the name out first',
     ],
     [
       'a reference that is written with escapes',
       { 'manifests/n.yaml': phone('inbound_agent_id: { $ref: "Agent/d\\x61y" }') },
       'night',
-      'manifests/n.yaml:7: day is written with escapes; write it without them first',
+      'manifests/n.yaml:7: day contains escapes; write it without escapes first',
     ],
     [
       'a name that comes from an anchor',
@@ -433,7 +433,7 @@ describe('a rename in a project in any style', () => {
         const there = await renaming({ root, from: 'Agent/day', to });
         if ('refused' in there) {
           refused += 1;
-          expect(there.refused).toMatch(/^previous_names: |written with escapes/);
+          expect(there.refused).toMatch(/^previous_names: |contains escapes/);
           return;
         }
         await rename({ root, from: 'Agent/day', to });

@@ -99,7 +99,7 @@ describe('a data file', () => {
   it('that cannot be written is reported at the start', async () => {
     const dataFile = join(folder, 'nowhere', 'world.json');
     await expect(startEmulator({ dataFile })).rejects.toMatchObject({
-      message: expect.stringMatching(/nowhere\/world\.json: there is no such folder$/),
+      message: expect.stringMatching(/nowhere\/world\.json: the folder does not exist$/),
       hint: expect.stringContaining('--data'),
     });
   });
@@ -127,7 +127,7 @@ describe('a data file', () => {
 
   it('of another workspace is refused', async () => {
     await play({ dataFile: path, workspaceId: 'ONE' });
-    await expect(startEmulator({ dataFile: path, workspaceId: 'TWO' })).rejects.toThrow(/holds the workspace ONE/);
+    await expect(startEmulator({ dataFile: path, workspaceId: 'TWO' })).rejects.toThrow(/belongs to workspace ONE/);
     await using emulator = await startEmulator({ dataFile: path });
     expect(emulator.workspaceId).toBe('ONE');
   });

@@ -52,7 +52,7 @@ describe('a record that metadata.id names', () => {
     expect(plan.warnings).toEqual([
       {
         address: 'Agent/a',
-        message: `metadata.id names ${id}, but the state manages ${held}.`,
+        message: `metadata.id is ${id}, but the state manages ${held}.`,
         next: [{ action: 'release', address: 'Agent/a', id: held, or: 'remove_id' }],
       },
     ]);

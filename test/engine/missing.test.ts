@@ -35,7 +35,7 @@ describe('a record that is missing', () => {
       action: 'blocked',
       id,
       missing: true,
-      reason: `its record ${id} is missing from the platform (found in this run)`,
+      reason: `its record ${id} is missing from the platform (since this run)`,
     });
     await w.apply(resources);
     w.time += 60_000;

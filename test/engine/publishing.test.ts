@@ -70,7 +70,7 @@ describe('publishing', () => {
     const plan = await w.plan(desired('two'), { publications: 'changes' });
     expect(at(plan, 'Agent/a')).toMatchObject({
       steps: [{ action: 'publish', instruction: AGAIN, meanwhile: MEANWHILE }],
-      notices: ['publishing it also changes llm_config.model'],
+      notices: ['publishing also changes llm_config.model'],
     });
   });
 });
@@ -89,7 +89,9 @@ describe('a record that changed after its publication', () => {
     const { resources } = await w.plan(agents, { publications: 'changes' });
     expect(versionReads(w), 'a plan that changes nothing compares a few').toBe(10);
     expect(resources.flatMap(({ notices = [] }) => notices)).toEqual(
-      Array(2).fill('may have been edited since it was published: run status to see what publishing would change'),
+      Array(2).fill(
+        'may have been edited since it was published: run status to see the changes that publishing would make',
+      ),
     );
   });
 
@@ -100,7 +102,7 @@ describe('a record that changed after its publication', () => {
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(versionReads(w)).toBe(0);
     expect(at(plan, 'Agent/a').notices).toEqual([
-      'edited since it was published: run status to see what publishing would change',
+      'edited since it was published: run status to see the changes that publishing would make',
     ]);
 
     expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty('notices');
@@ -158,7 +160,7 @@ describe('a record that changed after its publication', () => {
     if (stored !== undefined) w.emulator.world.agents.set(id, { ...stored, versions: [] });
     const plan = await w.plan(desired('one'), { publications: 'all' });
     expect(at(plan, 'Agent/a').notices).toEqual([
-      expect.stringMatching(/edited since it was published: the platform shows no published version/),
+      expect.stringMatching(/edited since it was published: the platform returns no published version/),
     ]);
     w.emulator.faults.add({ match: { pattern: '/versions/latest' }, times: 9, fault: { status: 400 } });
     const failed = at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a').notices;

@@ -166,7 +166,7 @@ describe('two numbers that change places', () => {
     const swapped = declared('+49302', '+49301');
     const plan = await w.plan(swapped);
     expect(actionsIn(plan)).toEqual(['blocked PhoneNumber/a', 'blocked PhoneNumber/b']);
-    expect(at(plan, 'PhoneNumber/a').reason).toContain('names the record of PhoneNumber/b');
+    expect(at(plan, 'PhoneNumber/a').reason).toContain('identifies the record of PhoneNumber/b');
     expect(await w.writesOf(swapped)).toEqual([]);
   });
 });

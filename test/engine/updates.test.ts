@@ -84,7 +84,7 @@ describe('an update of a config object', () => {
     const plan = await w.plan(desired);
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', released: ['tts_config.emotion'] });
     expect(plan.warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('tts_config.emotion left the manifest'),
+      expect.stringContaining('tts_config.emotion was removed from the manifest'),
     ]);
     expect(await w.writesOf(desired)).toEqual([]);
     expect((await w.plan(desired)).warnings).toEqual([]);

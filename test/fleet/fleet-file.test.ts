@@ -202,7 +202,7 @@ retention: 1d
         '3:118 session: expected a duration such as 30m or 6h, got 8',
       ],
     ],
-    ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],
+    ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must contain exactly one document']],
   ])('refuses %s, with its place', async (_, text, expected) => {
     expect(await problemsOf(text)).toEqual(expected);
   });

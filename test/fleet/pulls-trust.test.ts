@@ -355,7 +355,8 @@ it('validates requests from forks without secrets, environment, commands and pla
     const many = fork('many', Object.fromEntries(files));
     const head = host.headOf(many) ?? '';
     await scene.until(() => host.statuses(head).at(-1)?.state === 'failed', 'the status fails');
-    const isTold = async () => (await scene.pull(many.number))?.problem?.includes('21 projects, more than 20') === true;
+    const isTold = async () =>
+      (await scene.pull(many.number))?.problem?.includes('21 projects; the maximum is 20') === true;
     await scene.until(isTold, 'the problem is told');
   });
 

@@ -233,7 +233,7 @@ describe('a repository of projects', () => {
     expect(Object.fromEntries(projects.map(({ project, problem }) => [project.slice(8), problem]))).toEqual({
       good: undefined,
       bad: 'voxform.yaml:4:1  unknown field "guard"; did you mean "guards"?',
-      twice: 'it has two project files, voxform.yaml and voxform.yml; delete one of them',
+      twice: 'the folder has two project files, voxform.yaml and voxform.yml; delete one of them',
       link: 'voxform.yaml is a symbolic link; replace it with the file itself',
       state: expect.stringMatching(/^voxform\.yaml:4:8 {2}a fleet cannot use a local state for a project from Git/),
     });

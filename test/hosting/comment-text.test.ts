@@ -39,7 +39,7 @@ describe('a comment', () => {
     );
     const open = `<details>\n\n\`\`\`\`diff\n${'+ a word\n'.repeat(200)}\`\`\`\`\n\n</details>\n`;
     const cut = commentText({ marker, text: open, footer, limit: 1000 });
-    expect(cut).toMatch(/\+ a word\n````\n\n<\/details>\n\n_Cut here: /);
+    expect(cut).toMatch(/\+ a word\n````\n\n<\/details>\n\n_Truncated: /);
   });
 });
 

@@ -218,7 +218,7 @@ describe('links in a repository', () => {
     expect(await load(remote, { subfolder: 'alias' })).toMatchObject({ key: 'key in secrets' });
     for (const subfolder of ['out', 'out-and-down']) {
       expect(await load(remote, { subfolder }), subfolder).toEqual([
-        'UserError: --path leaves the repository through a symbolic link',
+        'UserError: --path is outside the repository, because of a symbolic link',
       ]);
     }
     expect(await load(remote, { subfolder: 'vice' })).toEqual([

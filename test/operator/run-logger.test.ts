@@ -47,7 +47,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
       'info 1 to update',
       'error this is a bug in voxform: please report it',
       'error x is not a function',
-      'info back to normal after 2 failed runs',
+      'info recovered after 2 failed runs',
     ],
   ],
   [
@@ -61,7 +61,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   [
     'tells of an outage once, at whichever record it is noticed',
     [outageAt('1'), outageAt('2'), {}],
-    ['error GET /api/v1/agents/1: no', 'info back to normal after 2 failed runs', 'info 1 to update'],
+    ['error GET /api/v1/agents/1: no', 'info recovered after 2 failed runs', 'info 1 to update'],
   ],
   [
     'tells of a write that fails once, in one line',

@@ -50,7 +50,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
       error: platformError('malformed'),
       hint: /response does not match the API documentation; check that .* without \/api\/v1/,
     },
-    { error: platformError('redirect'), hint: /follows no redirects/ },
+    { error: platformError('redirect'), hint: /does not follow redirects/ },
     { error: platformError('cursor-loop'), hint: /voxform cannot use this response/ },
   ])('of the platform has a hint: $error.message', ({ error, hint }) => {
     const text = renderError(error, style, { baseUrl: 'https://x' });

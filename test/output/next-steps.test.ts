@@ -32,7 +32,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'import', address, id: null, reason: 'not_listed' },
-      text: 'The list does not show it yet. If you find it in the dashboard: voxform import Agent/day ID -w staging',
+      text: 'The list does not contain the record yet. If you find it in the dashboard: voxform import Agent/day ID -w staging',
     },
     {
       step: { action: 'import', address, id: 'A1', reason: 'succeeded' },
@@ -96,7 +96,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'wait' },
-      text: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
+      text: 'If the platform lags or has a fault: wait. When it returns the record again, the plan is clean.',
     },
     {
       step: { action: 'wait_for', address, because: 'missing', path: 'inbound_agent_id' },
@@ -189,7 +189,7 @@ const steps: NextStep[] = [
 
 it('is one sentence of several, of which only the last may end in a bare command', () => {
   expect(withSteps('It is open.', { steps }, undefined)).toBe(
-    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is missing: voxform state resolve Agent/day --not-created',
+    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. When it returns the record again, the plan is clean. If it is missing: voxform state resolve Agent/day --not-created',
   );
 });
 

@@ -6,7 +6,7 @@ import { applyGithub, applyHtml, applyMarkdown, planGithub, planHtml, planMarkdo
 import { change, plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
-const note = 'edited since it was published: run status to see what publishing would change';
+const note = 'edited since it was published: run status to see the changes that publishing would make';
 const unpublished = plan(agents(20, () => ({ action: 'noop', notices: [note] })));
 const nothingApplied: ApplyReport = {
   plan: unpublished,

@@ -125,9 +125,9 @@ describe('a plan as text', () => {
           --allow-owner-change)
 
       Warnings
-        ! Agent/support-line: tts_config.emotion left the manifest and is not sent
-          again. The platform does not show it, and may erase it when tts_config is
-          resent.
+        ! Agent/support-line: tts_config.emotion was removed from the manifest and is
+          no longer sent. The platform does not return it, and may erase it when
+          tts_config is resent.
         ! Webhook/calls: 01JWEBHOOK0000000000000001 stays active and becomes an
           orphan: delete it in the dashboard
         ! the state file is tracked by Git and no remote backend is configured

@@ -95,7 +95,7 @@ export const richPlan = plan(
     resource('Agent/old-line', {
       action: 'forget',
       source: null,
-      reason: 'left the manifests: 01JAGENT000000000000000001 stays on the platform as an orphan',
+      reason: 'removed from the manifests: 01JAGENT000000000000000001 stays on the platform as an orphan',
     }),
     resource('Agent/sales', { unverified: ['knowledge_base_config.chunks_to_retrieve', 'llm_config.tools'] }),
     resource('Agent/reception', {
@@ -227,7 +227,7 @@ export const richPlan = plan(
       {
         address: 'Agent/support-line',
         message:
-          'tts_config.emotion left the manifest and is not sent again. The platform does not show it, and may erase it when tts_config is resent.',
+          'tts_config.emotion was removed from the manifest and is no longer sent. The platform does not return it, and may erase it when tts_config is resent.',
       },
       {
         address: 'Webhook/calls',

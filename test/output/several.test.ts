@@ -167,16 +167,16 @@ describe('a diff as text', () => {
       "- staging    A at https://a.example
       + production B at https://b.example
 
-      Different (1): not as the manifests declare
+      Different (1): not as declared in the manifests
 
         ~ Agent/a  m.yaml:1
             llm_config.api_key: (secret) -> (different secret)
               (staging: not applied yet)
             llm_config.model:   a -> b
-              (staging: free to drift, unverified) (production: not declared)
+              (staging: drift ignored, unverified) (production: not declared)
 
-      Unknown (1): the platform does not show these fields, and the values last sent
-                   cannot be compared
+      Unknown (1): the platform does not return these fields, and the values last
+                   sent cannot be compared
           Agent/a: stt_config.model
 
       Diff: 3 resources differ, 2 not as declared.

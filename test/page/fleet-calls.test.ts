@@ -53,11 +53,11 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   };
 
   await step('nothing is read before somebody asks', async () => {
-    expect((await page.ask(path)).text).toContain('No comparison of its calls is stored.');
+    expect((await page.ask(path)).text).toContain('No comparison of the calls is stored.');
     expect((await page.ask(path)).text).not.toContain('compare-calls');
     const viewer = await addToken(database, { name: 'victor', role: 'viewer', by: 'test' });
     const headers = { cookie: await page.signIn(viewer) };
-    expect((await page.ask(path, { headers })).text).toContain('only an approver may start it');
+    expect((await page.ask(path, { headers })).text).toContain('only an approver may start one');
     expect((await page.ask(`${action}?of=${resource}`, { headers })).status).toBe(403);
     expect((await ask('Webhook/none')).text).toContain('Webhook/none has no versions');
     expect(emulator?.requests.some((each) => each.path.includes('call-histories'))).toBe(false);

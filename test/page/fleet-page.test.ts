@@ -174,8 +174,8 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect(text).toContain('1 to create');
       expect(text).toContain('after it is resumed');
       expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
-      expect(text).toContain('The same changes do not request approval again');
-      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*because: not on a Friday; plan /);
+      expect(text).toContain('Approval is requested again only for a different plan');
+      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*reason: not on a Friday; plan /);
       expect(text).not.toContain('actions/reject');
       const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
       expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is already rejected.')]);

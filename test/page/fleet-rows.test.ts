@@ -101,7 +101,7 @@ it('says that a person decided, not that a person asked for it', () => {
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="User"><bdi>ann</bdi>');
   const rejected = detailOfKeptRun(runOfDecision({ ...decision, summary: { because: 'no' } }));
-  expect(table({ ...rejected, plan: 'aca9' })).toContain('because: no; plan aca9<');
+  expect(table({ ...rejected, plan: 'aca9' })).toContain('reason: no; plan aca9<');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="User">requested by <bdi>ann</bdi>');
 });
 

@@ -195,7 +195,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     const { transport, events } = openTransport({ baseUrl: 'http://platform.invalid' });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
-    expect(error.message).toMatch(/platform\.invalid (is not a known host name|could not be looked up)/);
+    expect(error.message).toMatch(/platform\.invalid (is not a known host name|could not be resolved)/);
     expect(events).toHaveLength(5);
   });
 

@@ -112,9 +112,9 @@ describe('a condition', () => {
     ],
     ['an item that is not there', 'spec.items[7] == "x"', 'spec.items[7] is not set @10'],
     ['a division by zero', '1 / (spec.retries - 3) == 1', 'division by zero @2'],
-    ['text that is no number', 'int(spec.name) == 1', 'the text is not a whole number @0'],
-    ['values of the wrong sort', 'spec.payload.n.contains("x")', 'contains cannot take an int and text @15'],
-    ['neither true nor false', 'spec.payload.n', 'spec.payload.n is not true or false @13'],
+    ['text that is no number', 'int(spec.name) == 1', 'the string is not a whole number @0'],
+    ['values of the wrong sort', 'spec.payload.n.contains("x")', 'contains does not accept an int and a string @15'],
+    ['neither true nor false', 'spec.payload.n', 'spec.payload.n is neither true nor false @13'],
     ['an unknown time zone', 'now.getHours(spec.name) == 1', 'unknown time zone "Ann" @4'],
   ])('has no result for %s', (_, text, expected) => {
     expect(holds(text, agent)).toBe(expected);
@@ -136,17 +136,17 @@ describe('the check of a condition', () => {
     ['spec["retrys"] > 3', 'unknown field "retrys"; did you mean "retries"?'],
     ['specs.name == "x"', 'unknown name "specs"; did you mean "spec"?'],
     ['spec.items.all(item, itm == "x")', /^unknown name "itm"/],
-    ['spec.name.foo == 1', 'spec.name is text and has no fields'],
+    ['spec.name.foo == 1', 'spec.name is a string and has no fields'],
     ['spec.retries.all(x, true)', 'spec.retries is an int, not a list or an object'],
-    ['spec.name > 3', '> cannot take text and an int'],
-    ['spec.name == 3', 'text never equals an int'],
+    ['spec.name > 3', '> does not accept a string and an int'],
+    ['spec.name == 3', 'a string never equals an int'],
     ['spec.role == "adnin"', 'the value is never "adnin"; did you mean "admin"?'],
-    ['spec.speed * 2 > 1.0', '* cannot take a double and an int; write whole numbers as 2.0, or use double(…)'],
-    ['spec.name', 'a rule must be true or false, but this one is text'],
-    ['spec.name && true', '&& needs true or false, but spec.name is text'],
+    ['spec.speed * 2 > 1.0', '* does not accept a double and an int; write whole numbers as 2.0, or use double(…)'],
+    ['spec.name', 'the condition must be true or false, but is a string'],
+    ['spec.name && true', '&& requires true or false, but spec.name is a string'],
     ['spec.name.contain("x")', 'unknown function "contain"; did you mean "contains"?'],
     ['startsWith(spec.name, "x")', 'unknown function "startsWith"; write value.startsWith(…)'],
-    ['spec.name.contains("x", "y")', 'contains takes a different number of arguments'],
+    ['spec.name.contains("x", "y")', 'wrong number of arguments for contains'],
     ['spec.items.all(x)', 'all requires a variable and an expression: list.all(x, …)'],
     ['toString(spec.name) == "x"', 'unknown function "toString"; did you mean "string"?'],
     ['spec.name.constructor() == "x"', 'unknown function "constructor"'],
@@ -156,10 +156,10 @@ describe('the check of a condition', () => {
     ['spec.name.matches("(a{100}){100}")', 'the regular expression is too large'],
     ['spec.key == "x"', 'spec.key is a secret: rules can use only has(spec.key) and isSecret(spec.key)'],
     ['1 / 0 == 1', 'division by zero'],
-    ['"a😀b".substring(4) == ""', 'the position is outside of the text'],
+    ['"a😀b".substring(4) == ""', 'the position is outside the string'],
     ['[null][1] == null', /is not set/],
     ['spec.retries == 9223372036854775808', 'the number is too large'],
-    ['now > timestamp("tomorrow")', 'the text is not a time such as 2026-01-31T09:30:00Z'],
+    ['now > timestamp("tomorrow")', 'the string is not a time such as 2026-01-31T09:30:00Z'],
     ['spec.name == b"x"', 'bytes and unsigned numbers are not supported'],
     ['', 'not a CEL expression: unexpected end'],
     ['spec.name ==', 'not a CEL expression: unexpected "=="'],
@@ -200,7 +200,7 @@ describe('a secret', () => {
     'spec.payload.list == spec.payload.list',
   ])('is not told by %s', (text) => {
     const data = text.includes('{"') ? { url: SECRET } : { url: SECRET, payload: { list: [SECRET] } };
-    expect(String(holds(text, data))).toMatch(/secret|not text|cannot take/);
+    expect(String(holds(text, data))).toMatch(/secret|not strings|does not accept/);
   });
 
   it('can be asked for', () => {

@@ -22,12 +22,12 @@ const rows: readonly Row[] = [
   {
     reason: 'an empty file declares nothing',
     text: '',
-    expected: [':1:1 - warning empty-file the file declares nothing'],
+    expected: [':1:1 - warning empty-file the file contains no manifest'],
   },
   {
     reason: 'comments declare nothing',
     text: '# nothing\n---\n# here\n',
-    expected: [':1:1 - warning empty-file the file declares nothing'],
+    expected: [':1:1 - warning empty-file the file contains no manifest'],
   },
   { reason: 'empty documents between others are passed over', text: `---\n---\n${AGENT}---\n`, expected: [] },
   {
@@ -116,7 +116,7 @@ const rows: readonly Row[] = [
     reason: 'a name that is none does not hide what is wrong in the spec',
     text: AGENT.replace('name: a', 'name: Support').replace('name: A', 'nmae: A'),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Support"',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "Support"',
       ':4:9 spec.nmae unknown-field unknown field "nmae"; did you mean "name"?',
     ],
   },
@@ -124,14 +124,14 @@ const rows: readonly Row[] = [
     reason: 'capitals in a name',
     text: AGENT.replace('name: a', 'name: Support'),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Support"',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "Support"',
     ],
   },
   {
     reason: 'a name with 64 letters',
     text: AGENT.replace('name: a', `name: ${'a'.repeat(64)}`),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."',
     ],
   },
   {
@@ -179,7 +179,7 @@ const rows: readonly Row[] = [
     reason: 'a previous name that is none',
     text: AGENT.replace('a }', 'a, previous_names: [Old] }'),
     expected: [
-      ':3:39 metadata.previous_names[0] bad-format previous_names[0]: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Old"',
+      ':3:39 metadata.previous_names[0] bad-format previous_names[0]: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "Old"',
     ],
   },
   {

@@ -396,7 +396,7 @@ const rows: readonly Row[] = [
     expected: [
       'voxform.yaml:8:23 defaults.Webhook.retries out-of-range retries must be a whole number between 0 and 10, got 99',
       'voxform.yaml:8:27 defaults.Webhook.bogus unknown-field unknown field "bogus"',
-      'voxform.yaml:8:50 defaults.Webhook.url bad-reference url does not take a reference; $ref belongs in a field for ids',
+      'voxform.yaml:8:50 defaults.Webhook.url bad-reference url does not accept a reference; $ref belongs in an id field',
     ],
   },
   {
@@ -517,7 +517,7 @@ const rows: readonly Row[] = [
     env: { URL: 'hunter2' },
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { base_url: { $secret: URL } }') },
     expected: [
-      'manifests/a.yaml:6:27 spec.llm_config.base_url bad-format base_url must be a URL, which the value of the secret URL is not',
+      'manifests/a.yaml:6:27 spec.llm_config.base_url bad-format base_url must be a URL, but the value of the secret URL is not',
     ],
   },
   {
@@ -548,7 +548,7 @@ const rows: readonly Row[] = [
     env: { LONG: 'x'.repeat(250) },
     files: { 'manifests/a.yaml': agent('a', 'name: { $join: [{ $secret: LONG }, { $env: LONG }] }') },
     expected: [
-      'manifests/a.yaml:6:9 spec.name bad-format name must be a string of at most 255 characters, which the joined string is not',
+      'manifests/a.yaml:6:9 spec.name bad-format name must be a string of at most 255 characters, but the joined string is not',
     ],
   },
 ];

@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'name: true',
     expected: [
-      '6:9 spec.name wrong-type name must be a string of at most 255 characters, got true; put it in quotes if you mean text',
+      '6:9 spec.name wrong-type name must be a string of at most 255 characters, got true; put it in quotes if you mean a string',
     ],
   },
   {
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'tts_config: { backchannel_words: [true] }',
     expected: [
-      '6:37 spec.tts_config.backchannel_words[0] wrong-type backchannel_words[0] must be a string, got true; put it in quotes if you mean text',
+      '6:37 spec.tts_config.backchannel_words[0] wrong-type backchannel_words[0] must be a string, got true; put it in quotes if you mean a string',
     ],
   },
   {
@@ -123,7 +123,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { api_key: sk-live-1 }',
     expected: [
-      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of the text or $env',
+      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of plain text or $env',
     ],
   },
   {
@@ -131,7 +131,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { api_key: 12345 }',
     expected: [
-      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of the text or $env',
+      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of plain text or $env',
     ],
   },
   {
@@ -139,7 +139,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { api_key: { $env: OPENAI } }',
     expected: [
-      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of the text or $env',
+      '6:26 spec.llm_config.api_key plain-secret api_key is a secret: write { $secret: NAME } instead of plain text or $env',
     ],
   },
   {
@@ -165,7 +165,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: 12345678901234567890 }',
     expected: [
-      '6:29 spec.llm_config.max_tokens inexact-number the number has too many digits to be kept exactly; put it in quotes',
+      '6:29 spec.llm_config.max_tokens inexact-number the number has too many digits to be stored exactly; put it in quotes',
     ],
   },
   {
@@ -254,7 +254,7 @@ const rows: readonly Row[] = [
     reason: 'the field holds no id',
     kind: 'PhoneNumber',
     spec: `number: { $ref: Agent/a }`,
-    expected: ['6:19 spec.number bad-reference number does not take a reference; $ref belongs in a field for ids'],
+    expected: ['6:19 spec.number bad-reference number does not accept a reference; $ref belongs in an id field'],
   },
   {
     reason: 'the URL is required',

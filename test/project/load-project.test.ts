@@ -32,7 +32,7 @@ const rows: readonly Row[] = [
   {
     reason: 'two documents',
     text: `${PLAIN_PROJECT}---\nversion: 1\n`,
-    expected: [':8:1 - extra-document the project file must have one document only'],
+    expected: [':8:1 - extra-document the project file must contain exactly one document'],
   },
   {
     reason: 'broken YAML',

@@ -99,7 +99,7 @@ spec:
     welcome_message: |-
       Hi,
       there
-  # From version 7, the latest published one, because the API does not return it for the draft; the draft is newer and may differ.
+  # Value from version 7, the latest published version, because the API does not return this field for the draft; the draft is newer and may differ.
   tts_config:
     voice_id: v
 `);

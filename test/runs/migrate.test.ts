@@ -100,7 +100,7 @@ describe('a map of names', () => {
     {
       reason: 'something other than text',
       text: 'FAQ: [a]\n',
-      message: 'm.yaml: "FAQ" needs a name or an id as text',
+      message: 'm.yaml: "FAQ" needs a name or id as a string',
     },
     { reason: 'bad YAML', text: 'FAQ: "x\n', message: 'm.yaml:' },
   ])('is refused where it holds $reason', ({ text, message }) => {

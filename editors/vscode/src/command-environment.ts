@@ -1,6 +1,6 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that locate the folders of the user, and never contain secrets. */
+/** Variables that locate the user's folders. They never contain secrets. */
 const HARMLESS = ['HOME', 'USERPROFILE', 'LOCALAPPDATA', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'XDG_CACHE_HOME'];
 
 /** Returns the environment for voxform on the editor's own Node. For an untrusted folder, it contains only harmless variables. */

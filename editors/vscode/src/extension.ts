@@ -132,11 +132,11 @@ class Extension {
     await this.#restarts;
     const active = vscode.window.activeTextEditor?.document.uri.fsPath;
     const folder = projectAround(this.#folders, active) ?? this.#folders[0];
-    const shown = folder === undefined ? null : await this.#workspaces(folder);
+    const known = folder === undefined ? null : await this.#workspaces(folder);
     const problems = vscode.languages
       .getDiagnostics()
       .flatMap(([, diagnostics]) => diagnostics.filter(({ source }) => source === 'voxform')).length;
-    this.#status.text = `$(broadcast) ${shown?.selected ?? 'voxform'}${problems === 0 ? '' : ` $(warning) ${problems}`}`;
+    this.#status.text = `$(broadcast) ${known?.selected ?? 'voxform'}${problems === 0 ? '' : ` $(warning) ${problems}`}`;
     this.#status.tooltip = 'voxform: workspace and problems';
     if (folder === undefined) this.#status.hide();
     else this.#status.show();
@@ -181,7 +181,7 @@ class Extension {
     if (picked !== undefined) await this.#keys.ask(picked);
   }
 
-  /** Saves the open files of the project. Returns false if one cannot be saved; the editor then shows the error. */
+  /** Saves the open files of the project. Returns false if a file cannot be saved; the editor then shows the error. */
   async #save({ openFiles }: PickedWorkspace): Promise<boolean> {
     const uris = new Set(openFiles.map((uri) => vscode.Uri.parse(uri, true).toString()));
     const unsaved = vscode.workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && uris.has(uri.toString()));
@@ -220,7 +220,7 @@ class Extension {
     });
   }
 
-  /** Returns the output of a command for a workspace; undefined if it is cancelled or fails, which shows a message. */
+  /** Returns the output of a command for a workspace; undefined if the command is cancelled, or fails and its error is shown. */
   async #report(args: readonly string[], chosen: WorkspaceWithKey, progress: Progress): Promise<string | undefined> {
     const { signal, onProgress } = progress;
     const { folder: cwd, name, baseUrl, workspaceId, apiKey } = chosen;
@@ -233,7 +233,7 @@ class Extension {
       const { result, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
       for (const { level, message } of messages) this.#log.appendLine(`${level}: ${message}`);
       if (result !== undefined) return result;
-      // Sources that are commands are read only by voxform itself, so the missing key is known only now.
+      // Only voxform itself reads secret commands, so a missing key may be detected only now.
       if (apiKey === undefined && baseUrl !== '' && lacksApiKey(messages)) {
         const enteredKey = await this.#keys.ask(chosen);
         return enteredKey === undefined ? undefined : this.#report(args, { ...chosen, apiKey: enteredKey }, progress);
@@ -264,10 +264,10 @@ class Extension {
 
   async #explain(): Promise<void> {
     const topics = JSON.parse(await this.#run(['explain', '--output', 'json'])) as readonly Topic[];
-    const here = await this.#topicHere();
+    const current = await this.#topicAtCursor();
     const items = topics
       .map(({ path: label, about, description }) => ({ label, description: about, detail: description }))
-      .sort((a, b) => Number(b.label === here) - Number(a.label === here));
+      .sort((a, b) => Number(b.label === current) - Number(a.label === current));
     const picked = await vscode.window.showQuickPick(items, { title: 'Explain field', matchOnDetail: true });
     if (picked === undefined) return;
     const uri = vscode.Uri.from({ scheme: EXPLANATIONS, path: `/${picked.label}` });
@@ -275,7 +275,7 @@ class Extension {
   }
 
   /** Returns the topic of the field at the cursor. */
-  async #topicHere(): Promise<string | null> {
+  async #topicAtCursor(): Promise<string | null> {
     const { document, selection } = vscode.window.activeTextEditor ?? {};
     if (this.#client === undefined || document === undefined || selection === undefined) return null;
     const textDocument = { uri: document.uri.toString() };
@@ -286,7 +286,7 @@ class Extension {
     return this.#run(['explain', topic]);
   }
 
-  /** The output of a command that needs no project. */
+  /** Returns the output of a command that needs no project. */
   async #run(args: readonly string[]): Promise<string> {
     const env = commandEnvironment(process.env, { isTrusted: false });
     const { signal } = new AbortController();

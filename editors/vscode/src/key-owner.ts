@@ -16,7 +16,7 @@ export function keyName({ folder, name, baseUrl, workspaceId, certificates }: Ke
   return JSON.stringify([KIND, folder, name, baseUrl, workspaceId, certificates]);
 }
 
-/** True if the name is of a key that was stored for a workspace of this name in this project. */
+/** Returns true if `stored` is the name of a key for a workspace with this name in this project, even at another address. */
 export function isForWorkspace(stored: string, { folder, name }: KeyOwner): boolean {
   const parts = tryParseJson(stored);
   return Array.isArray(parts) && parts[0] === KIND && parts[1] === folder && parts[2] === name;
@@ -39,5 +39,5 @@ export function keyQuestion(
 
 /** Returns the reason why a text is not a valid key. Empty text is valid, because it deletes the key. */
 export function keyProblem(typed: string): string | undefined {
-  return typed === '' || isApiKey(typed) ? undefined : 'A key contains no spaces and no special characters.';
+  return typed === '' || isApiKey(typed) ? undefined : 'A key consists of visible ASCII characters without spaces.';
 }

@@ -7,7 +7,10 @@ export async function projectFolders(): Promise<readonly string[]> {
   return [...new Set(found.map(({ fsPath }) => path.dirname(fsPath)))].sort();
 }
 
-/** Returns the project of the active editor, or lets the user pick one; undefined if the user cancels, or after an error if there is none. */
+/**
+ * Returns the project of the active editor, or lets the user pick a project. Returns undefined if the user cancels. If the window has no
+ * project, shows an error and returns undefined.
+ */
 export async function chooseProject(): Promise<string | undefined> {
   const found = await vscode.workspace.findFiles('**/voxform.{yaml,yml}', '**/node_modules/**');
   const folders = found.map(({ fsPath }) => path.dirname(fsPath)).sort();

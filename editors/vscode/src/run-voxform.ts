@@ -8,9 +8,9 @@ interface Run {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly input?: string | undefined;
-  /** Aborting it ends the process. */
+  /** Aborting this signal ends the process. */
   readonly signal: AbortSignal;
-  /** Called with each message of progress. */
+  /** Called with each progress message. */
   readonly onProgress?: (message: string) => void;
 }
 
@@ -60,7 +60,7 @@ function messageIn(line: string): Message {
     : { level: 'output', message: withoutLinks(line) };
 }
 
-/** True if a command failed because no source has the API key. */
+/** Returns true if a command failed because no source has the API key. */
 export function lacksApiKey(messages: readonly Message[]): boolean {
   return messages.some(
     ({ level, message }) => level === 'error' && /the API key of the workspace .* is not set/.test(message),
@@ -80,6 +80,6 @@ export function failureText(messages: readonly Message[]): string {
       .replaceAll(/\s+/g, ' ')
       .replace(/\.?\s*$/, '.'),
   );
-  const shown = texts.length <= MAX_MESSAGES + 1 ? texts : [...texts.slice(0, MAX_MESSAGES), ...texts.slice(-1)];
-  return shown.length === 0 ? 'voxform failed without a message.' : shown.join(' ');
+  const sentences = texts.length <= MAX_MESSAGES + 1 ? texts : [...texts.slice(0, MAX_MESSAGES), ...texts.slice(-1)];
+  return sentences.length === 0 ? 'voxform failed without a message.' : sentences.join(' ');
 }

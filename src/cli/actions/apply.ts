@@ -62,7 +62,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   if (file !== undefined) refusePlanFlags(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  // This starts git now, so that it runs while the manifests are read.
+  // This starts git early, so that git runs while the manifests are read.
   void opened.commit();
   let isStateErrorShown = false;
   const onReported = ({ stateError }: ApplyReport): void => {
@@ -104,7 +104,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
 
 interface ApprovedApply extends Pick<ApplyPlanInput, 'opened' | 'session' | 'planned'> {
   readonly options: ApplyFlags;
-  /** True for a saved plan. It has been reviewed, so it needs no approval. */
+  /** True for a saved plan, which has been reviewed and therefore needs no approval. */
   readonly isReviewed: boolean;
   /** Called after the report has been printed. */
   onReported(report: ApplyReport): void;
@@ -149,7 +149,7 @@ async function approveAndApply(
   return strictCode(document, options);
 }
 
-/** Prints the plan before it is applied. If the output format is not text, it goes to stderr, and only if approval is needed. */
+/** Prints the plan before it is applied. If the output format is not text, prints to stderr, and only if approval is needed. */
 async function printPlan(
   context: Context,
   document: PlanDocument,

@@ -26,7 +26,7 @@ export async function commentPlan(context: Context, { file, project }: CommentOp
   const { cwd, env, log, workspace = overrides(env).workspace ?? '' } = context;
   const kind = kindOfJob(context);
   const number = kind.job.request(env);
-  if (number === undefined) return log.info('No comment: this job belongs to no pull or merge request.');
+  if (number === undefined) return log.info('Skipped the comment: this job has no pull or merge request.');
   const text = await readFile(path.resolve(cwd, file), 'utf8').catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
   });
@@ -38,7 +38,7 @@ export async function commentPlan(context: Context, { file, project }: CommentOp
   const [own] = await pulls.ownComments(number, marker);
   if (own === undefined) await pulls.addComment(number, body);
   else await pulls.changeComment(number, own.id, body);
-  log.info(`The comment with the plan is ${own === undefined ? 'created' : 'updated'}.`);
+  log.info(`${own === undefined ? 'Created' : 'Updated'} the comment with the plan.`);
 }
 
 interface ReviewedOptions extends WantedPlan {
@@ -86,14 +86,14 @@ function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): 
     redact: redactor.redact,
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),
-    howToSet: (name: string) => `Give the job ${name}. It needs ${rights}.`,
+    howToSet: (name: string) => `Set ${name} in the job. The token needs ${rights}.`,
   };
   const credentials = hostCredentials({ token: new Secret(token, env[token] || undefined) }, options);
   const client = new HostClient({ ...options, credentials: { ...credentials, login: kind.job.author(env) } });
   return { client, repository, env, [Symbol.asyncDispose]: () => client.close() };
 }
 
-/** Returns the planned commit and a link to the job. Both are from variables of the host, so the Markdown needs no escaping. */
+/** Returns the planned commit and a link to the job. Both are from variables that the host sets, so the Markdown needs no escaping. */
 function footerOf({ job }: HostKind, env: Context['env']): string {
   const commit = job.commit(env);
   const jobUrl = URL.parse(job.address(env) ?? '');

@@ -2,14 +2,14 @@ import { UserError } from '../../problems/user-error.ts';
 import { packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 
-/** The source of the voxform that CI jobs run. voxform receives the API keys, so each form pins its contents. */
+/** The source from which CI jobs install voxform. voxform receives the API keys, so each form pins the contents of the source. */
 export type Installation =
   | { readonly from: 'action'; readonly action: string }
   | { readonly from: 'package'; readonly file: string; readonly sha256: string }
   | { readonly from: 'image'; readonly image: string };
 
 const FORMS = [
-  ['OWNER/REPOSITORY@COMMIT', 'an action: a copy of voxform on GitHub, at a full commit'],
+  ['OWNER/REPOSITORY@COMMIT', 'an action: a copy of voxform on GitHub, at a full commit hash'],
   ['FILE#sha256=HASH', 'a package (.tgz) or the executable, in this repository or at an https address'],
   ['IMAGE@sha256:DIGEST', 'a container image'],
 ] as const;
@@ -44,7 +44,7 @@ export async function askForInstallation(
   const forms = formsOf(host)
     .map(([form, meaning]) => terminal.errorStyle.prose(meaning, { indent: 2, lead: `${form.padEnd(width)}  ` }))
     .join('\n');
-  terminal.err(`Which voxform does CI run? It receives your API keys.\n${forms}\n`);
+  terminal.err(`Where does CI install voxform from? voxform receives your API keys.\n${forms}\n`);
   const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
   if (answer === '') return undefined;
   const installation = parseInstallation(answer);
@@ -55,7 +55,8 @@ export async function askForInstallation(
 }
 
 /**
- * The workspace that CI uses. In the docs, it is the first one on the platform; a new project has only a local one, which CI cannot reach.
+ * The workspace that CI uses. A new project has only a workspace of the local emulator, which CI cannot reach. The docs use this name for
+ * the first workspace on the platform.
  */
 export const CI_WORKSPACE = 'staging';
 
@@ -69,7 +70,7 @@ interface CiProject {
   readonly project: string;
 }
 
-/** Returns the CI configuration of a project, by path in the repository. The first file names the package of voxform. */
+/** Returns the CI configuration of a project, by path in the repository. The first file contains the source of voxform. */
 export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string> {
   const suffix = suffixOf(ci);
   if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
@@ -98,7 +99,7 @@ function gitlabTemplate({ installation, project }: CiProject): string {
     ...packageOf(installation),
     VOXFORM_PROJECT: project,
   });
-  return suffix === '' ? template : asOneOfSeveral(template, suffix);
+  return suffix === '' ? template : withUniqueNames(template, suffix);
 }
 
 function packageOf(installation: Installation | undefined) {
@@ -117,7 +118,7 @@ function withValues(settings: string, values: Readonly<Record<string, string>>):
 }
 
 /** Makes the job names and variables of a project unique, because GitLab merges all included files. */
-function asOneOfSeveral(template: string, suffix: string): string {
+function withUniqueNames(template: string, suffix: string): string {
   return template
     .replace(
       /^variables:\n([\s\S]*?)\n\.voxform:\n/m,

@@ -9,12 +9,12 @@ import { inProject } from '../project-context.ts';
 
 interface CompletionOptions {
   readonly shell: Shell;
-  /** The words of a command line, each with a leading =. The last one is incomplete. */
+  /** The words of a command line, each with a leading =. The last word is incomplete. */
   readonly complete?: readonly string[];
 }
 
 /**
- * Creates the action that prints the script of a shell, or with `--complete` the candidates. If the candidates cannot be determined, it
+ * Creates the action that prints the script of a shell or, with `--complete`, the candidates. If the candidates cannot be determined, it
  * prints nothing.
  * @param program the root command.
  */

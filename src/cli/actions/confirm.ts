@@ -8,9 +8,9 @@ import type { Context } from '../context.ts';
 export interface Approval {
   /** The question, without the line that asks for `yes`. */
   readonly question: string;
-  /** Completes "Type yes to". */
+  /** The verb that completes the prompt "Type yes to". */
   readonly verb: string;
-  /** The alternative to approving on a terminal. */
+  /** Explains how to approve without a terminal. */
   readonly hint: Advice;
 }
 

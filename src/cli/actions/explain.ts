@@ -29,7 +29,7 @@ export async function explainTopic(
 
 const SUFFIX = '.schema.json';
 
-/** Prints a JSON Schema. A kind may be named as in manifests or by its schema file. */
+/** Prints a JSON Schema. A kind can be given by its name in manifests or by the name of its schema. */
 export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<void> {
   const names = packageFiles('schemas')
     .filter((file) => file.endsWith(SUFFIX))

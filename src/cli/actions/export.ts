@@ -68,7 +68,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   warnOfTokens(log, tokens);
   if (remaining.length > 0)
     log.warn('older manifests may declare the same records: delete them, then run voxform validate');
-  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would import.`);
+  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see the records that it would import.`);
 }
 
 const MAX_TOKEN_WARNINGS = 20;

@@ -24,7 +24,7 @@ function refuseOtherSource({ source, identity }: Awaited<ReturnType<FleetControl
   });
 }
 
-/** The commands that need the newest manifests, and report errors in them. Others may use the last valid manifests. */
+/** The commands that need the newest manifests, and report errors in them. Other commands may use the last valid manifests. */
 const NEEDING_NEWEST = ['plan', 'apply', 'drift'];
 
 /** The commands that change neither the platform nor the state. All others claim the workspace. */
@@ -36,7 +36,7 @@ function isReadOnly([name = '', part = '']: readonly string[]): boolean {
 }
 
 /**
- * Creates a claim of the workspace that a command opens, so that no run uses the workspace under another address. The claim is renewed
+ * Creates a claim on the workspace that a command opens, so that no run uses the workspace under another address. The claim is renewed
  * until it is disposed of.
  */
 function createClaim(control: FleetControl, address: string, { log, interrupts }: Context) {
@@ -48,9 +48,9 @@ function createClaim(control: FleetControl, address: string, { log, interrupts }
     now: () => performance.now(),
     onChange(freeze) {
       if (freeze === undefined || interrupts.stop.aborted) return;
-      const because = new FleetFrozen(freeze);
-      log.warn(`Stopping: ${messageOf(because)}`);
-      interrupts.raise('SIGTERM', because);
+      const cause = new FleetFrozen(freeze);
+      log.warn(`Stopping: ${messageOf(cause)}`);
+      interrupts.raise('SIGTERM', cause);
     },
   });
   return {
@@ -67,7 +67,7 @@ function createClaim(control: FleetControl, address: string, { log, interrupts }
       renewal = setInterval(() => {
         claim().catch((error: unknown) => {
           if (performance.now() - claimedAt < CLAIM_MILLISECONDS || interrupts.stop.aborted) return;
-          log.warn(`Stopping, because a run may use the workspace by now: ${messageOf(error)}`);
+          log.warn(`Stopping, because a run may already be using the workspace: ${messageOf(error)}`);
           interrupts.raise('SIGTERM');
         });
       }, CLAIM_MILLISECONDS / 4);
@@ -78,7 +78,7 @@ function createClaim(control: FleetControl, address: string, { log, interrupts }
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(renewal);
       clearInterval(freezeCheck);
-      // If this fails, the claim expires.
+      // If this fails, the claim expires later.
       await control.release(holder).catch(() => undefined);
     },
   };

@@ -135,7 +135,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   await using _comparisons = closing(comparisons);
   const events = eventReceiver(fleet, readable);
   if (events !== undefined && address === undefined) {
-    const message = 'sources have a webhook, but nothing receives their events without --listen';
+    const message = 'sources have a webhook, but voxform receives their events only with --listen';
     log.entry('warning', message, { event: 'no-listener' });
   }
   const page = address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
@@ -195,7 +195,7 @@ function freezeReceivers({ notify }: FleetFile, redactor: Redactor) {
   });
 }
 
-/** Returns a log that demotes all messages of a run to debug, because its report contains them. */
+/** Returns a log that demotes all messages of a run to debug, because the report of the run contains them. */
 function debugOnly(log: Context['log']): RunContext['log'] {
   const debug = (message: string): void => log.entry('debug', message);
   return { warn: debug, info: debug, debug };

@@ -35,7 +35,7 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
 }
 
 /**
- * Returns the environment of all projects of the fleet: the environment without the secrets of the fleet itself.
+ * Returns the environment for the projects of the fleet. It does not contain the secrets of the fleet itself.
  * @throws UserError if a variable is set that would affect all projects.
  */
 export function projectEnvironment(env: Context['env'], fleet: FleetFile): Context['env'] {
@@ -83,7 +83,7 @@ interface ControlFlags extends FleetFlags {
   readonly because?: string;
 }
 
-/** Creates the action that requests runs, or pauses or resumes workspaces. It prints the number of changed workspaces. */
+/** Creates the action that requests runs, or pauses or resumes workspaces. The action prints the number of changed workspaces. */
 function controlAction(verb: 'run' | 'pause' | 'resume') {
   return async (context: Context, flags: ControlFlags): Promise<void> => {
     const { addresses, because } = flags;
@@ -96,7 +96,7 @@ function controlAction(verb: 'run' | 'pause' | 'resume') {
     const rest =
       verb === 'run'
         ? `Skipped ${unchanged.length}: paused.`
-        : `${unchanged.length} already ${isOne ? 'was' : 'were'}${reason}.`;
+        : `${unchanged.length} ${isOne ? 'was' : 'were'} ${verb === 'pause' ? 'already' : 'not'} paused${reason}.`;
     const noun = verb === 'run' ? 'run' : 'workspace';
     const participle = { run: 'Requested', pause: 'Paused', resume: 'Resumed' }[verb];
     context.terminal.out(`${participle} ${plural(changed.length, noun)}.${unchanged.length === 0 ? '' : ` ${rest}`}\n`);
@@ -252,7 +252,7 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
 
 function roleOf({ user }: FleetDatabase): string {
   if (user !== undefined) return user;
-  throw new UserError('the database address names no user to whom the statements would grant rights', {
+  throw new UserError('the database address contains no user to grant rights to', {
     hint: 'Write it as postgres://USER@HOST:5432/DATABASE.',
   });
 }
@@ -265,12 +265,12 @@ interface TokenFlags extends FleetFlags {
   readonly name: string;
 }
 
-/** Adds a token and prints it. It cannot be shown again. */
+/** Adds a token and prints it. The token cannot be shown again, because only its hash is stored. */
 export async function tokenAdd(context: Context, flags: TokenFlags & Pick<ListedToken, 'role'>): Promise<void> {
   const { name, role } = flags;
   const { terminal, log, env } = context;
   const token = await withFleet(context, flags, (control) => control.addToken({ name, role, by: userName(env) }));
-  log.info(`The token of ${name}, ${role}. It cannot be shown again.`);
+  log.info(`Token of ${name} with the role ${role}. It cannot be shown again.`);
   terminal.out(`${token}\n`);
 }
 

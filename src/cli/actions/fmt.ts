@@ -27,7 +27,7 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
     names.length > 0 ? filesNamed(projectFolder, cwd, names) : await filesOfProject(projectFolder, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
   const isWriting = options.check !== true && options.diff !== true;
-  // The files are written before the report, so that a failed write reports no file as changed.
+  // The files are written before the report. If a write fails, no file must be reported as changed.
   if (isWriting) await writeFiles(root, edits);
   const shown = withPathsFromCwd(context, edits);
   const lines = shown.map(({ file }) => `${escapeControls(file)}\n`).join('');

@@ -31,7 +31,7 @@ interface GetFlags extends PlatformOptions {
   readonly outcome?: string;
   readonly where?: readonly string[];
   readonly callsFrom?: Date;
-  /** A duration in seconds. */
+  /** Selects only API keys that expire within this number of seconds. */
   readonly expiresWithin?: number;
 }
 
@@ -45,7 +45,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   await opened.declared('lenient');
   await using client = opened.connect(options, 'kept');
   const { log } = context;
-  const filterIds = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
+  const filterIds = filters.filter((each) => containsIds(recordType, each)).map(({ value }) => value);
   const isStateNeeded = [id, ...filterIds].some((each) => each?.includes('/')) || lacksList(recordType);
   const state = isStateNeeded
     ? await opened.state()
@@ -58,15 +58,15 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   const { expiresWithin } = options;
   const records = expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
   const count = await print(context, { ...found, records }, { recordType: shown, options, state });
-  const elsewhere = id === undefined ? undefined : client.workspaceCheck.firstForeign;
-  if (elsewhere !== undefined) {
-    log.warn(`${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`);
+  const foreign = id === undefined ? undefined : client.workspaceCheck.firstForeign;
+  if (foreign !== undefined) {
+    log.warn(`${foreign.id} belongs to workspace ${foreign.workspaceId}, not to ${opened.workspace.workspaceId}.`);
   }
   if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
   return expiresWithin !== undefined && count > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Yields the records that expire within this time. A record whose time cannot be read may expire too, so it is included. */
+/** Yields the records that expire within this time. A record with an invalid expiry time is included, because it may expire too. */
 async function* expiring(
   records: AsyncIterable<AnyRecord>,
   seconds: number,
@@ -147,7 +147,7 @@ function addressesOf(state: State | undefined): Map<string, string> {
 function noneOf(recordType: RecordType, areMentioned: boolean): string {
   const { name } = recordType;
   if (!lacksList(recordType)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
-  const where = areMentioned ? 'Neither the state nor other records name any' : 'The state has no';
+  const where = areMentioned ? 'Neither the state nor other records mention any' : 'The state has no';
   return `${where} ${name}, and the API cannot list them. Pass an id.`;
 }
 
@@ -161,7 +161,7 @@ function recordTypeNamed(name: string): RecordType {
 function checkFilters({ name }: RecordType, options: GetFlags): CallCondition[] {
   const { from, to, callsFrom, expiresWithin } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
-    throw usageError(`--to ${to} is before --from ${from}`, 'Swap the two.');
+    throw usageError(`--to ${to} is before --from ${from}`, 'Swap the two dates.');
   }
   const filters = conditions(options);
   if (callsFrom !== undefined && name !== kindsInCalls(kinds)) {
@@ -224,7 +224,7 @@ async function recordsOf(recordType: RecordType, wanted: RecordsWanted): Promise
         from,
         to,
         where: filters.map((filter) =>
-          holdsIds(recordType, filter) ? { ...filter, value: idOf(filter.value, state) } : filter,
+          containsIds(recordType, filter) ? { ...filter, value: idOf(filter.value, state) } : filter,
         ),
         onOutside: (count) =>
           log.warn(`The platform also sent ${count} calls outside the date range, which are not shown.`),
@@ -235,7 +235,7 @@ async function recordsOf(recordType: RecordType, wanted: RecordsWanted): Promise
   return unlisted(kind, wanted);
 }
 
-/** Returns the records of a kind that the API cannot list: first those in the state, then those that other records mention. */
+/** Returns the records of a kind that the API cannot list: first the records in the state, then the records that other records mention. */
 async function unlisted(kind: Kind, { options, opened, client, state, log }: RecordsWanted): Promise<RecordsFound> {
   const entries = [
     ...(state?.resources ?? []),
@@ -252,7 +252,7 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rec
     workspaceId: opened.workspace.workspaceId,
     concurrency: Math.min(opened.concurrency(options), options.limit ?? Number.POSITIVE_INFINITY),
     onGap(id, seen) {
-      // Not a warning, because calls of deleted agents remain.
+      // This is not a warning, because the calls of deleted agents remain on the platform.
       const clauses = mentioned.get(id);
       if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${missingReason(seen, clauses)}.`);
     },
@@ -303,7 +303,7 @@ function nameOf({ id, given }: RequestedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
-/** Replaces the error about a missing record, which names its path, with one that names its id. */
+/** Replaces the error about a missing record, which contains the request path, with an error that contains the id. */
 async function* withNamedId(records: AsyncIterable<AnyRecord>, requested: RequestedRecord): AsyncGenerator<AnyRecord> {
   try {
     yield* records;
@@ -334,7 +334,7 @@ function idOf(given: string, state: State | undefined): string {
 }
 
 /** Returns true if the field contains record ids, so that the user may give an address as its value. */
-function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
+function containsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
   return columns.some((column) => column.field === field && column.as === 'reference');
 }
 

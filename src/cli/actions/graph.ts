@@ -6,7 +6,7 @@ import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/
 import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
-/** The renderers are loaded on use, because only images need the layout. */
+/** The renderers are loaded on first use, because only images need the layout code. */
 const formats = {
   mermaid: async () => (await import('../../output/graph/graph-text.ts')).graphMermaid,
   dot: async () => (await import('../../output/graph/graph-text.ts')).graphDot,
@@ -33,7 +33,7 @@ export async function graph(context: Context, { address: addresses, output, grou
     );
   if (output === 'mermaid' && context.terminal.showsResults)
     context.log.info(
-      'This is Mermaid, which GitHub and GitLab draw in Markdown. To draw it in a browser: voxform graph --output html > graph.html',
+      'The output is Mermaid, which GitHub and GitLab render in Markdown. To open the graph in a browser: voxform graph --output html > graph.html',
     );
   const render = await formats[output]();
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));

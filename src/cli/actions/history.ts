@@ -9,7 +9,7 @@ import type { JsonFlag } from '../flags.ts';
 interface HistoryOptions {
   readonly address?: string;
   readonly number: number;
-  /** A date or a time. */
+  /** Selects only runs since this date or time. */
   readonly since?: string;
   readonly output: 'text' | 'json' | 'jsonl';
 }

@@ -48,7 +48,7 @@ async function importRecord(
   warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
 }
 
-/** Imports the rows of a file, all or none. */
+/** Imports all rows of a file, or none if a row has a problem. */
 async function importFile(context: Context, file: string, options: ImportOptions): Promise<void> {
   const text = await readFlagFile(context.cwd, file);
   const opened = await openWorkspace(context, { requireKey: true });
@@ -85,12 +85,10 @@ function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   if (first === undefined) return;
   const [subject, pronoun, records] =
     more.length === 0 ? [first, 'one', 'record'] : [`${first} and ${more.length} more`, 'them', 'records'];
-  log.warn(
-    `no manifest declares ${subject} yet: write ${pronoun} before the next apply, or it releases the ${records}`,
-  );
+  log.warn(`no manifest declares ${subject} yet: write ${pronoun}, or the next apply releases the ${records}`);
 }
 
-/** Returns the declared addresses and the previous ones of renamed resources. The next apply keeps their records. */
+/** Returns the declared addresses and the previous addresses of renamed resources. The next apply keeps their records. */
 function claimedBy(resources: readonly Resource[]): ReadonlySet<string> {
   return new Set(
     resources.flatMap(({ address, kind, previousNames }) => [

@@ -146,7 +146,7 @@ async function writeNew(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** Returns the lines of the text, without comments, that the file lacks. */
+/** Returns the lines of the text that the file lacks. Ignores comments. */
 async function missingLines(file: string, text: string): Promise<string[]> {
   const existing = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !existing.has(line));
@@ -202,7 +202,7 @@ ${state}`;
  */
 function withSharedState(projectFile: string): string {
   return projectFile
-    .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Local, as the emulator is.')
+    .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Local, like the emulator.')
     .replace(
       /^#.*\nstate: .*$/m,
       `# The state has the record ids and the values last sent, without secrets. It is in refs/voxform/ of the remote origin, for CI too.

@@ -72,9 +72,9 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   const { store } = await openWithoutKey(context);
   const runs = await store.history().catch(() => []);
   const matches = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
-  // The ids of locks that were taken within a minute may have the same prefix.
+  // Locks that were taken within the same minute may have ids with the same prefix.
   if (matches.length > 1) {
-    throw new UserError(`${matches.length} runs begin with ${id}: ${matches.slice(0, 5).join(', ')}`);
+    throw new UserError(`${matches.length} run ids begin with ${id}: ${matches.slice(0, 5).join(', ')}`);
   }
   context.terminal.out(`Released the lock of ${describeHolder(await store.unlock(id))}.\n`);
 }
@@ -129,7 +129,7 @@ export async function removeFromState(
   }
 }
 
-/** Prints the current state. It includes the journal that a killed run left. */
+/** Prints the current state, including the journal that a killed run left. */
 export async function pullState(context: Context, { sealed = false }: { readonly sealed?: boolean }): Promise<void> {
   const opened = await openWithoutKey(context);
   const { store } = opened;
@@ -150,7 +150,7 @@ function noState({ location }: StateStore): UserError {
 
 function notSealable(): UserError {
   return new UserError('state.seal is not set in voxform.yaml', {
-    hint: "Write the public key of age-keygen into it: state: { seal: { recipients: ['age1…'], identity: { $secret: STATE_IDENTITY } } }",
+    hint: "Add the public key that age-keygen printed: state: { seal: { recipients: ['age1…'], identity: { $secret: STATE_IDENTITY } } }",
   });
 }
 
@@ -220,7 +220,7 @@ export async function rescueState(context: Context, { file, ...flags }: FileFlag
   const records = await recordRescueFile(path.resolve(context.cwd, file), opened.store, session);
   const { terminal } = context;
   for (const record of records) terminal.out(`Recorded ${record}.\n`);
-  if (records.length === 0) terminal.out('Recorded. No id was missing.\n');
+  if (records.length === 0) terminal.out('Recorded the results of the failed run. No id was missing.\n');
 }
 
 function requireKnown(address: string, state: State): void {

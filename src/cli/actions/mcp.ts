@@ -24,12 +24,12 @@ export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
 }
 
 /**
- * Returns the environment without the project's own folders in PATH, such as node_modules/.bin.
+ * Returns the environment without the folders of the project in PATH, such as node_modules/.bin.
  * @throws UserError if voxform is installed in the project, because it loads parts of its code on demand.
  */
 function withoutPrograms(env: Context['env'], root: string): Context['env'] {
   const isInProject = (file: string) => isInside(realPath(file), root);
-  // The executable contains all code. A package loads it from this folder.
+  // The executable contains all code. The npm package loads its code from this folder.
   const codeFolders = isExecutable ? [] : [import.meta.dirname];
   if ([process.execPath, ...codeFolders].some(isInProject)) {
     throw new UserError('voxform is installed in the project, where an assistant can change it', {

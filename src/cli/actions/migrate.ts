@@ -107,7 +107,7 @@ async function liveSource(
   }
 }
 
-/** Refuses a workspace that skips all manifests. Its records were released, so it must not be exported like one without manifests. */
+/** Refuses a workspace that skips all manifests. Its records were released, so it must not be exported as if it had no manifests. */
 async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
   validOnly(desired);
   const { name } = from.workspace;
@@ -188,7 +188,7 @@ function reportedMigration(
   };
 }
 
-/** Prints the migration before it is executed. If the output format is not text, it goes to stderr, and only if approval is needed. */
+/** Prints the migration before it is executed. If the output format is not text, prints to stderr, and only if approval is needed. */
 function printBefore(migrationRun: MigrationRun, preview: MigrationPreview): void {
   const { context, options } = migrationRun;
   const { terminal } = context;

@@ -93,8 +93,8 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
 }
 
 /**
- * Returns the orphans that an argument selects. A glob selects only open orphans, an id selects any, and an address selects the open one,
- * or else the closed one.
+ * Returns the orphans that an argument selects. A glob selects only open orphans. An id selects any orphan. An address selects the open
+ * orphan or, if there is none, the closed orphan.
  * @throws UserError if no orphan matches, or if several have the address.
  */
 function orphansMatching(given: string, listed: readonly Orphan[]): readonly Orphan[] {

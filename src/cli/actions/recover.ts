@@ -83,8 +83,8 @@ export async function recover(context: Context, options: RecoverOptions): Promis
 }
 
 /**
- * Returns the workspace without its interrupts, because the answers given before a signal are still recorded. A second signal ends the
- * process.
+ * Returns the workspace with interrupts disabled, because the answers given before a signal must still be recorded. A second signal ends
+ * the process.
  */
 function withoutInterrupts(context: Context, opened: OpenWorkspace): OpenWorkspace {
   const never = new AbortController().signal;
@@ -101,7 +101,7 @@ function noAnswers(): Answers {
 async function askForRecords(context: Context, matches: readonly Match[], options: RecoverOptions): Promise<Answers> {
   const { auto, autoApprove } = options;
   const certain = new Map(
-    matches.flatMap(({ resource, certain: one }) => (one === undefined ? [] : [[resource.address, one.id]])),
+    matches.flatMap(({ resource, certain: match }) => (match === undefined ? [] : [[resource.address, match.id]])),
   );
   const allCertain = { ...noAnswers(), taken: certain };
   if (autoApprove) return allCertain;
@@ -143,7 +143,7 @@ async function askOneByOne({ terminal, interrupts }: Context, matches: readonly 
   return { taken, declined };
 }
 
-/** Asks whether to quarantine an unusable state and to begin a new one, although no record was imported. */
+/** Asks whether to quarantine an unusable state and to start a new state, even though no record was imported. */
 async function confirmNewState(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   return approve(context, {

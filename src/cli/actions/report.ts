@@ -104,7 +104,7 @@ export function severalNamed(
 }
 
 /**
- * Restricts an apply to one workspace, because a promotion that failed halfway must be reviewed before it continues.
+ * Refuses to apply several workspaces, because a promotion that failed halfway must be reviewed before it continues.
  * @throws UserError
  */
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {

@@ -24,7 +24,7 @@ interface ShowOptions extends FullFlag {
   readonly envFile?: boolean;
 }
 
-/** Prints a saved plan in the format of `plan`. */
+/** Prints a saved plan in the same formats as `plan`. */
 export async function show(context: Context, options: ShowOptions): Promise<void> {
   const { 'plan-file': file, chdir, envFile: usesEnvFile = true } = options;
   const project = () => inProject(context, { isNamed: chdir !== undefined, usesEnvFile, isSilent: true });

@@ -15,7 +15,7 @@ import { type Approval, approve, cancelled } from './confirm.ts';
 interface ResolveOptions extends LockOptions {
   readonly address: readonly string[];
   readonly all?: boolean;
-  /** A date or a time. */
+  /** Selects only creates that were sent at or after this date or time. */
   readonly since?: string;
   readonly autoApprove?: boolean;
 }

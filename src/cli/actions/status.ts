@@ -67,7 +67,7 @@ function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): voi
 }
 
 /**
- * Reads the status of a workspace. With `waitPublished`, reads it until every agent is published.
+ * Reads the status of a workspace. With `waitPublished`, reads it repeatedly until every agent is published.
  * @param options `deadline` is the time in milliseconds at which the wait ends.
  * @throws UserError if a signal aborts the wait.
  */
@@ -115,7 +115,7 @@ function codeFor(
   return detailedExitcode && rows.some(({ status }) => status !== 'in sync') ? ExitCode.changes : ExitCode.ok;
 }
 
-/** The statuses whose steps a plan lists. */
+/** The statuses for which a plan lists next steps. */
 const statusesWithSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
 
 /** Returns the table of one workspace, or of several workspaces with their names. */

@@ -19,7 +19,7 @@ interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly secrets?: boolean;
 }
 
-/** Checks one or several workspaces. If a problem does not affect all of them, the report names the affected ones. */
+/** Checks one or several workspaces. If a problem does not affect all of them, its message names the affected workspaces. */
 export async function validate(given: Context, options: ValidateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   const { terminal, cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
@@ -41,7 +41,7 @@ export async function validate(given: Context, options: ValidateOptions): Promis
       ? jsonText({ ...diagnosticsJson(shared), workspaces: workspaces.flatMap(({ name }) => name ?? []) })
       : render(diagnostics, output, context),
   );
-  // An invalid project is a result and not an error, so it was printed to stdout.
+  // An invalid project is a result and not an error, so its problems were printed to stdout.
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
   for (const { name = '', resources } of isValid && output === 'text' ? workspaces : []) {
     const where = several === undefined ? '' : ` in ${escapeControls(name)}`;

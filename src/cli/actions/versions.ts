@@ -112,7 +112,7 @@ function printDraft(
   return detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Returns the differences of two versions in the fields of a manifest, without fields such as the time of publication. */
+/** Returns the differences between two versions in manifest fields. Ignores fields such as the time of publication. */
 function differenceText(
   { address, kind }: VersionedRecord,
   [shown, other]: readonly [ShownRecord, ShownRecord],

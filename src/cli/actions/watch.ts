@@ -23,7 +23,7 @@ import { pageAddress } from '../page-address.ts';
 
 interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly autoApprove?: boolean;
-  /** All durations of the flags are in seconds. */
+  /** All durations in these flags are in seconds. */
   readonly interval: number;
   readonly git?: string;
   readonly ref?: string;
@@ -34,7 +34,7 @@ interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly grace: number;
 }
 
-/** The wait for further changes before files are read, in milliseconds: without a change, and in total. */
+/** How long to wait for further changes before reading files, in milliseconds: since the last change, and in total. */
 const SETTLING_MS = { quiet: 250, longest: 5000 };
 
 /** A resource must be missing from the manifests of a folder for this time before it is released. */
@@ -71,7 +71,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     tracing?.request(event);
     page?.metrics.request(event);
   };
-  // The runs share connections and their limit.
+  // The runs share their connections and one concurrency limit.
   const shared = new JointLimit(MAX_CONCURRENCY);
   await using _shared = closing(shared);
   const watch: Watch = new Watch({
@@ -124,7 +124,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   }
 }
 
-/** Returns the folders outside of a project from Git that its state and its secrets may use. */
+/** Returns the folders outside a checkout that the state and the secrets of its project may use. */
 function localPaths(cwd: string, { allowDir = [], git: source }: WatchFlags): LocalPaths | undefined {
   if (source === undefined) return undefined;
   return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)), source };

@@ -36,7 +36,7 @@ export async function accept(context: Context, options: AcceptOptions): Promise<
   const words = {
     verb: 'Accept',
     nothing: 'No drift to accept.',
-    next: 'The next apply records the accepted values in the state; until then, another edit of them counts as a conflict.',
+    next: 'The next apply records the accepted values in the state; until then, another edit of these values counts as a conflict.',
   };
   return writeBack(context, opened, { found, options, command: 'voxform accept', words });
 }
@@ -115,7 +115,7 @@ interface WriteBack {
   readonly words: AcceptanceWords;
 }
 
-/** Shows the edits of the project's files, asks for approval, and writes them. */
+/** Shows the edits to the project's files, asks for approval, and writes the files. */
 export async function writeBack(
   context: Context,
   opened: OpenWorkspace,

@@ -1,13 +1,13 @@
 import { isObject, type Json, mapParts } from '../../values/json.ts';
 import { tools } from './tools.ts';
 
-/** Replaces commands and flags in the hints of an error with tools and their arguments, because an assistant does not type commands. */
+/** Replaces commands and flags in the hints of an error with tools and their arguments, because an assistant does not run commands. */
 export function withAdvice(error: Json): Json {
   const changed = mapParts<Json, Json>(error, withAdvice);
   return isObject(changed) && typeof changed.hint === 'string' ? { ...changed, hint: adviceIn(changed.hint) } : changed;
 }
 
-/** Matches a command in a hint, and "Run" before it. It ends at a comma, semicolon, sentence or line end, or before "or", "and" or "to". */
+/** Matches a command in a hint, and "Run" before it, up to a comma, semicolon, sentence or line end, or "or", "and" or "to". */
 const COMMAND = /\b(?:([Rr])un:? )?voxform ([a-z]+)((?: (?!or\b|and\b|to\b)[^\s,;]*[^\s,;.])*)/g;
 
 function adviceIn(hint: string): string {

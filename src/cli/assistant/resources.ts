@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 
 /** A set of files that an assistant can read as resources. */
 interface Collection {
-  /** The form of their URIs. */
+  /** The template of the URIs. */
   readonly template: string;
   readonly title: string;
   readonly description: string;
@@ -91,7 +91,7 @@ async function filesOfProject({ cwd, projectFolder = cwd, env }: Context): Promi
 }
 
 /**
- * Returns the known files of a project that cannot be loaded or does not exist. An error would also hide the schemas and the docs, which
+ * Returns the known files of a project that cannot be loaded or does not exist. Throwing would also hide the schemas and the docs, which
  * an assistant needs to fix the project. Rethrows bugs.
  */
 function filesOfInvalidProject(

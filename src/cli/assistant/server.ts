@@ -31,7 +31,7 @@ const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 const PROGRESS_INTERVAL_MS = 250;
 
 /**
- * Serves an AI assistant over stdin and stdout until it disconnects or a signal arrives.
+ * Serves an AI assistant over stdin and stdout until the assistant disconnects or a signal arrives.
  * @returns false if the messages of the assistant could not be read.
  */
 export async function serveAssistant(context: Context): Promise<boolean> {

@@ -15,8 +15,8 @@ import type { Context } from '../context.ts';
 const RESTART = 'Ask the user to review this and to restart the server.';
 
 /**
- * The URLs and secrets of the project when a person started the server. An assistant may edit every file of the project, but an edit
- * must not send an API key elsewhere or run a program. Secret commands therefore run only during startup.
+ * The URLs and secrets of the project when a person started the server. An assistant may edit every file of the project, but an edit must
+ * not make voxform send an API key elsewhere or run a program. Secret commands therefore run only during startup.
  */
 export class SettingsAtStart implements KeptProject {
   readonly secrets = new Map<string, SecretReader>();
@@ -24,11 +24,11 @@ export class SettingsAtStart implements KeptProject {
   readonly #read = new Map<string, Promise<unknown>>();
   #document: Json | undefined;
   #certificates = '';
-  #problem = 'it had no voxform.yaml';
+  #problem = 'the folder had no voxform.yaml';
   #isStarted = false;
 
   /**
-   * Reads the settings, and runs the secret commands of the selected workspace. Later runs report the problems.
+   * Reads the settings, and runs the secret commands of the selected workspace. Problems are thrown by later runs.
    * @param env the environment of secret commands.
    */
   static async read(context: Context, env: Context['env']): Promise<SettingsAtStart> {
@@ -64,7 +64,7 @@ export class SettingsAtStart implements KeptProject {
             .declared(workspace.name === selectedName ? 'lenient' : 'offline')
             .then(() => undefined, startupError);
       secrets.freeze({
-        unreadReason: 'was not read when this server started: restart it, with -w for another workspace',
+        unreadReason: 'was not read when this server started: restart the server, with -w for another workspace',
         failure,
         variables,
       });
@@ -81,7 +81,7 @@ export class SettingsAtStart implements KeptProject {
     }
     const before = this.#document;
     if (before === undefined) {
-      throw new UserError(`the server does not know this project: at startup, ${this.#problem}`, {
+      throw new UserError(`the server could not load this project at startup: ${this.#problem}`, {
         hint: RESTART,
       });
     }
@@ -107,7 +107,7 @@ export class SettingsAtStart implements KeptProject {
   }
 }
 
-/** Wraps an error of the startup, which every later run throws. Rethrows bugs. */
+/** Wraps a startup error, which every later run throws. Rethrows bugs. */
 function startupError(error: unknown): UserError {
   if (!(error instanceof UserError)) throw error;
   return new UserError(`when the server started: ${error.message}`, {

@@ -32,13 +32,13 @@ export const fewerLevels = [12, 10, 8, 7, 6, 5, 4, 3, 2].map(limitLevels);
 
 interface ShortenedResult {
   readonly result: Json;
-  /** One sentence about each kind of part that is missing. */
+  /** One sentence for each kind of omitted part. */
   readonly notes: readonly string[];
 }
 
-/** A selection of items of the main list of a result. */
+/** The start of a page of the main list of a result. */
 interface Page {
-  /** The field with the list. */
+  /** The name of the field with the list. */
   readonly list: string;
   /** The number of items to omit at the start of the list. */
   readonly skip: number;
@@ -100,7 +100,7 @@ export function shortenToFit(
   return fits(current) ? current : undefined;
 }
 
-/** Adds the note, and removes an earlier one that differs only in its numbers. */
+/** Adds the note, and removes an earlier note that differs only in its numbers. */
 function withNewerNote(notes: readonly string[], note: string): readonly string[] {
   const withoutNumbers = (text: string) => text.replaceAll(/\d+/g, '');
   return [...notes.filter((each) => withoutNumbers(each) !== withoutNumbers(note)), note];
@@ -115,7 +115,7 @@ export function withVisibleControls(result: Json): Json {
   );
 }
 
-/** Applies `change` to all strings and keys. The keys of some objects are from the platform. */
+/** Applies `change` to all strings, including keys, because some keys come from the platform. */
 function mapStrings(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   const changed = mapParts<Json, Json>(value, (part) => mapStrings(part, change));

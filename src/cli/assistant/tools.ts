@@ -8,7 +8,7 @@ import { syncStatuses } from '../../runs/sync-status.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { fewerLevels, longerStrings, type Shortening, shorterStrings } from './shorten.ts';
 
-/** A command that an assistant may run, with a schema of its arguments. */
+/** A command that an assistant may run, with a schema for its arguments. */
 export interface Tool {
   readonly title: string;
   readonly description: string;
@@ -16,13 +16,13 @@ export interface Tool {
   readonly result: z.ZodType;
   /** True if the tool uses the platform, the state or the secrets of a workspace. */
   readonly opensWorkspace: boolean;
-  /** A sentence that says how to see the omitted parts of a long result. */
+  /** A sentence that explains how to get the omitted parts of a long result. */
   readonly narrow: string;
-  /** The field with the list that is returned in pages. The argument `skip` is the start of a page. */
+  /** The result field whose list is returned in pages. The argument `skip` is the start of a page. */
   readonly list?: string | undefined;
   /** The names of the command's operands, in order. */
   readonly operands?: readonly string[] | undefined;
-  /** The ways to shorten the result, in order. Each is applied to the result of the previous one until the result fits. */
+  /** The shortenings, which are applied to the result one after another until it fits. */
   readonly steps: readonly Shortening[];
   /** Returns the command line, without the workspace. */
   args(input: unknown): readonly string[];
@@ -35,9 +35,9 @@ interface ToolDefinition<Input extends z.ZodObject>
   readonly input: Input;
   readonly isOffline?: true;
   readonly steps?: readonly Shortening[];
-  /** The command, and the flags of every call. */
+  /** The command and the flags that every call passes. */
   readonly command: readonly string[];
-  /** Returns the values of operands and flags by name. If absent, they are the input. */
+  /** Returns the values of operands and flags by name. If absent, the input is used. */
   valuesFor?(input: z.infer<Input>): object;
   compact?(output: string, input: z.infer<Input>): Json;
 }
@@ -70,7 +70,7 @@ type Arguments = Readonly<Record<string, string | number | readonly string[] | u
 /** The arguments that the server handles itself: it selects the workspace, and omits the items before a page. */
 const SERVER_ARGUMENTS = new Set(['workspace', 'skip']);
 
-/** A longer value is a mistake, and would take long to search. */
+/** A string argument. A longer value is a mistake, and would take long to search. */
 const text = () => z.string().min(1).max(500);
 
 const skip = z
@@ -78,7 +78,7 @@ const skip = z
   .min(0)
   .max(100_000)
   .default(0)
-  .describe('Number of items of a long list to omit, to see the next page.');
+  .describe('Number of items to skip at the start of a long list, to get the next page.');
 const workspace = text()
   .optional()
   .describe('Workspace of voxform.yaml. Default: the workspace for which the server was started.');
@@ -96,14 +96,14 @@ const selection = {
   selector: text().optional().describe('Only resources with these labels: key=value,key=value.'),
 };
 
-/** A schema of objects with these fields and others, in a form that every client accepts. */
+/** A schema of objects with at least these fields, in a form that every client accepts. */
 const open = <Fields extends z.ZodRawShape>(fields: Fields) =>
   z.looseObject(fields).meta({ additionalProperties: true });
 const object = open({});
 const count = (description: string) => z.int().describe(description);
 const summary = z
   .object(Object.fromEntries(actions.map((action) => [action, z.int()])))
-  .describe('Number of resources by action. noop: unchanged. manual: a person must do it in the dashboard.');
+  .describe('Number of resources by action. noop: unchanged. manual: a person must make the change in the dashboard.');
 
 const planResult = open({
   workspace: z.string(),
@@ -117,25 +117,25 @@ const planResult = open({
         changes: z
           .array(open({ path: z.string() }))
           .optional()
-          .describe('By field: value before and after, or their diff, and the cause (manifest, drift or both).'),
-        changed: z.array(z.string()).optional().describe('In place of changes, if they are too long: the fields.'),
+          .describe('For each field: values before and after, or their diff, and the cause (manifest, drift or both).'),
+        changed: z.array(z.string()).optional().describe('The changed fields, in a result too long for changes.'),
       }),
     )
     .describe('Changed resources, and unchanged ones with a notice.'),
   addresses: z
     .record(z.string(), z.array(z.string()))
     .optional()
-    .describe('In place of resources, if they are too long: the addresses by action.'),
+    .describe('The addresses by action, in a result too long for resources.'),
 });
 
 /** The fields of a plan that only programs need, to apply the plan or to link to it. */
 const OMITTED_PLAN_FIELDS = new Set(['format_version', 'voxform_version', 'digest', 'state', 'secrets', 'dashboard']);
 const OMITTED_RESOURCE_FIELDS = new Set(['kind', 'desired', 'depends_on', 'labels', 'observed_digest', 'routes']);
 
-/** Two values with more characters in total are returned as a diff. */
+/** Two strings with more characters than this in total are returned as a diff. */
 const MIN_DIFF_LENGTH = 300;
 
-function without(value: Json | undefined, names: ReadonlySet<string>): JsonObject {
+function withoutFields(value: Json | undefined, names: ReadonlySet<string>): JsonObject {
   const isEmpty = (part: Json) => part === null || (Array.isArray(part) && part.length === 0);
   const fields = isObject(value) ? Object.entries(value as JsonObject) : [];
   return Object.fromEntries(fields.filter(([name, part]) => !names.has(name) && !isEmpty(part)));
@@ -152,9 +152,9 @@ function compactPlan(output: string): Json {
     .filter(({ action, notices, steps, not_applied: ignored }) => action !== 'noop' || notices || steps || ignored)
     .map((resource) => {
       const changes = listIn(resource, 'changes').map(compactChange);
-      return { ...without(resource, OMITTED_RESOURCE_FIELDS), ...(changes.length > 0 && { changes }) };
+      return { ...withoutFields(resource, OMITTED_RESOURCE_FIELDS), ...(changes.length > 0 && { changes }) };
     });
-  return { ...without(document, OMITTED_PLAN_FIELDS), resources };
+  return { ...withoutFields(document, OMITTED_PLAN_FIELDS), resources };
 }
 
 /** Replaces two long strings with their differing lines, because the assistant often knows the strings already. */
@@ -196,7 +196,7 @@ const onlyAddresses: Shortening = {
   },
 };
 
-/** Warnings are omitted before values, because a plan of many resources may have one for each. */
+/** Warnings are omitted before values, because a plan of many resources may have a warning for each resource. */
 const withoutWarnings: Shortening = {
   note: 'Warnings are omitted.',
   shorten(result) {
@@ -221,12 +221,12 @@ function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'descri
   });
 }
 
-/** Returns the first `max` items as the field `name`. The command read one item more, to find out whether there are more. */
+/** Returns the first `max` items as the field `name`. Sets `more` if the command returned more items than that. */
 function withMore(items: readonly Json[], max: number, name: string): JsonObject {
   return { [name]: items.slice(0, max), ...(items.length > max && { more: true }) };
 }
 
-const more = z.boolean().optional().describe('True if there are more after these.');
+const more = z.boolean().optional().describe('True if more items follow.');
 
 /** Returns the list as the field `name` of an object. */
 const asField = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
@@ -349,7 +349,7 @@ export const tools: Readonly<Record<string, Tool>> = {
         .min(1)
         .max(20)
         .optional()
-        .describe('Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5.'),
+        .describe('Calls that meet conditions on fields (=, !=, >, >=, <, <=), e.g. cost>=0.5.'),
     }),
     result: open({ records: z.array(object), more }),
     list: 'records',
@@ -408,7 +408,7 @@ export const tools: Readonly<Record<string, Tool>> = {
   impact: tool({
     title: 'Show the effect of a change on the calls',
     description:
-      'For each published version of an agent: the number of its calls, the share of each outcome with its 95 % interval, and medians of duration, latency and cost; and two versions compared. Reads all calls of the agent, which can take minutes: pass since.',
+      'For each published version of an agent: the number of its calls, the share of each outcome with its 95 % interval, and medians of duration, latency and cost. Also compares two versions. Reads all calls of the agent, which can take minutes: pass since.',
     input: z.strictObject({
       workspace,
       address,

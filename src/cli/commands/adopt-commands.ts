@@ -16,7 +16,7 @@ import {
   withPolicies,
 } from '../flags.ts';
 
-/** Commands that import existing records, here or in another workspace. */
+/** Commands that import and export records, and copy them to another workspace. */
 export const adoptingCommands = {
   import: {
     summary: 'Import existing records',
@@ -37,7 +37,7 @@ export const adoptingCommands = {
     summary: 'Export a workspace as a new project',
     define: async (command, perform) => {
       withPlatform(command)
-        .requiredOption('--out <dir>', 'Folder to write, new or empty', named)
+        .requiredOption('--out <dir>', 'Folder to write, new or empty', checkedFolder)
         .option('--force', 'Write into a folder that is not empty, replacing files of the same name')
         .addOption(
           new Option('--layout <layout>', 'One file per resource, or one per kind')
@@ -51,7 +51,7 @@ export const adoptingCommands = {
         .option(
           '--api-key-secret <name>',
           'Secret with the API key of the model providers, set for each agent whose provider is not internal',
-          secretName,
+          checkedSecretName,
         )
         .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
       await withDiscovery(command, exportDescription);
@@ -82,7 +82,7 @@ export const adoptingCommands = {
         .option('--exclude <glob...>', 'All but these addresses', collectItems)
         .option(
           '--batch <n>',
-          'Write resources in batches of n, and check for failures after each',
+          'Write resources in batches of n, and check for failures after each batch',
           parsePositiveInteger,
         )
         .option(
@@ -103,12 +103,12 @@ function exportDescription({ listed, mentioned, sources }: DiscoverySummary): st
   return `Export a workspace as a new project: manifests that import the existing records, prompts in files, and references instead of ids. The API lists ${joinNames(listed)}; ${joinNames(mentioned)} are found through ${joinNames(sources)}. Changes nothing on the platform.`;
 }
 
-function secretName(name: string): string {
+function checkedSecretName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
   throw new InvalidArgumentError('Expected a secret name, such as OPENAI_API_KEY.');
 }
 
-function named(folder: string): string {
+function checkedFolder(folder: string): string {
   if (folder === '') throw new InvalidArgumentError('Expected a folder name.');
   return folder;
 }

@@ -9,7 +9,7 @@ const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
 const ADDRESSES = 'Addresses, or patterns as in fleet.yaml, in which * matches any text: "voices/*:staging"';
 const PLAN = 'Id of the plan, or a prefix of it; voxform fleet show ADDRESS prints it';
 
-/** Commands for many workspaces, run by any number of processes with one database. */
+/** Commands for a fleet of workspaces, which any number of processes with one database reconcile. */
 export const fleetCommands = {
   fleet: {
     summary: 'Reconcile many workspaces',
@@ -24,7 +24,7 @@ export const fleetCommands = {
 
       withPage(fleet.command('serve'), '/healthz, /readyz, /status, /metrics and POST /hooks/SOURCE')
         .description(
-          'Serve the fleet: run a process that finds its workspaces, and reconciles each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
+          'Serve the fleet: run a process that finds the workspaces, and reconciles each workspace on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
         )
         .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, { ownRuns: true }));
@@ -79,7 +79,7 @@ export const fleetCommands = {
       fleet
         .command('reject')
         .description(
-          'Reject a waiting plan. It no longer asks for approval, but a different plan will. You can still approve it later.',
+          'Reject a waiting plan. Only a different plan will wait for approval again. You can still approve the rejected plan later.',
         )
         .argument('<address>', ADDRESS)
         .argument('<plan>', PLAN)
@@ -101,7 +101,7 @@ export const fleetCommands = {
         .description('Add a token and print it. Only a slow hash is stored, so the token cannot be shown again.')
         .argument('<name>', 'Name of its owner, shown in the history')
         .addOption(
-          new Option('--role <role>', 'viewer reads, approver also runs, approves and rejects, admin does everything')
+          new Option('--role <role>', 'viewer: read; approver: also run, approve and reject; admin: everything')
             .choices(roles)
             .makeOptionMandatory(),
         )

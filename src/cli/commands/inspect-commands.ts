@@ -42,12 +42,12 @@ export const inspectingCommands = {
         .option('--outcome <outcome>', 'Calls with this session_outcome')
         .option(
           '--where <condition>',
-          'Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5 (repeatable)',
+          'Calls that meet a condition on a field (=, !=, >, >=, <, <=), e.g. cost>=0.5 (repeatable)',
           collectText,
         )
         .option(
           '--expires-within <duration>',
-          'API keys that expire within this time, e.g. 30d; exit with 2 if one does',
+          'API keys that expire within this time, e.g. 30d; exit with 2 if there are any',
           parseSeconds,
         )
         .action(perform(async () => (await import('../actions/get.ts')).get));
@@ -68,7 +68,7 @@ export const inspectingCommands = {
     define: (command, perform) =>
       command
         .description(
-          'Draw the reference graph of the manifests, or of some addresses and everything connected to them. Needs no API key and no network. More than 40 resources are grouped by a label, by folder or by number.',
+          'Draw the reference graph of the manifests, or only of the given addresses and everything connected to them. Needs no API key and no network. More than 40 resources are grouped by a label, by folder or by number.',
         )
         .argument('[address...]', 'Resources, or a knowledge base such as "KnowledgeBase/FAQ"')
         .addOption(outputOption(['mermaid', 'dot', 'svg', 'html'], 'mermaid'))

@@ -64,7 +64,7 @@ export const mainCommands = {
         .addOption(outputOption(reportFormatNames))
         .addOption(apiKeyOption())
         .option('--out <file>', 'Save the plan, for voxform apply FILE')
-        .addOption(durationOption('--lock-timeout', 'Accepted as for apply, but plan takes no lock', '0s'))
+        .addOption(durationOption('--lock-timeout', 'Accepted for compatibility with apply; plan takes no lock', '0s'))
         .option('--detailed-exitcode', 'Exit with 2 when there are changes')
         .action(perform(async () => (await import('../actions/plan.ts')).plan)),
   },
@@ -153,16 +153,16 @@ export const mainCommands = {
           collectText,
         );
       withPage(command, '/healthz, /readyz, /status, /metrics and POST /reconcile');
-      const paused = 'Pause after a failed run; doubles with each failure';
+      const retryHelp = 'Pause after a failed run; doubles with each failure';
       withOlderState(withGuards(withReplace(command)))
         .addOption(durationOption('--lock-timeout', 'How long to wait for the lock', '30s'))
-        .addOption(durationOption('--first-retry', paused, '5s'))
+        .addOption(durationOption('--first-retry', retryHelp, '5s'))
         .addOption(durationOption('--longest-retry', 'Maximum pause after failed runs', '5m'))
         .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(
           perform(
             async () => (await import('../actions/watch.ts')).watch,
-            // Settings from a repository must not change those of the operator.
+            // The settings of a repository must not override the operator's settings.
             ({ git }) => ({ ownRuns: true, withoutProject: git !== undefined }),
           ),
         );

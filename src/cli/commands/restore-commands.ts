@@ -32,7 +32,7 @@ export const restoringCommands = {
     define: (command, perform) =>
       withWriteBack(withPlatform(command))
         .description(
-          'Write drift back into the manifests: each value that changed on the platform, in the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
+          'Write drift back into the manifests: each value that changed on the platform is written to the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
         )
         .argument('[address...]', 'Only these resources (default: all with drift)', collectAddress)
         .option('--pull-request', 'Open, update or close the pull request of the workspace instead of writing files')
@@ -64,7 +64,7 @@ export const restoringCommands = {
           'Show the effect of each published version of an agent on its calls: shares of outcomes, medians, and the difference between two versions with its 95% interval. Reads all calls once.',
         )
         .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
-        .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', checkedDateOrTime)
+        .option('--since <date>', 'Only calls that began at or after this date or time, in UTC', checkedDateOrTime)
         .option('--compare <versions>', 'Versions to compare, e.g. 3..5 (default: the two newest)', versionPair)
         .addOption(
           new Option('--direction <direction>', 'Only calls with this direction').choices(['inbound', 'outbound']),
@@ -90,7 +90,7 @@ export const restoringCommands = {
         .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
         .option(
           '--to <version>',
-          'Published version (default: list them and offer the one before the latest)',
+          'Published version (default: list the versions and suggest the one before the latest)',
           parsePositiveInteger,
         );
       withWriteBack(rollback).action(perform(async () => (await import('../actions/versions.ts')).rollback));
@@ -105,7 +105,7 @@ function versionPair(text: string): readonly [number, number] {
   return [parsePositiveInteger(from), parsePositiveInteger(to)];
 }
 
-/** Adds the flags of commands that write values of the platform into the manifests. */
+/** Adds the flags of commands that write values from the platform into the manifests. */
 function withWriteBack(command: Command): Command {
   return command
     .option('--dry-run', 'Show the diff and write nothing')

@@ -45,7 +45,7 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
       withLock(state.command('mv'))
         .description(
-          'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
+          'Rename an address; the record stays the same. To rename from the manifests, use metadata.previous_names.',
         )
         .argument('<from>', ADDRESS, checkedAddress)
         .argument('<to>', 'New address, of the same kind', checkedAddress)
@@ -57,7 +57,7 @@ export const stateCommands = {
       state
         .command('pull')
         .description('Print the state as JSON.')
-        .option('--sealed', 'Print it as an age file for the recipients of state.seal')
+        .option('--sealed', 'Print the state as an age file for the recipients of state.seal')
         .action(perform(async () => (await import('../actions/manage-state.ts')).pullState));
       withLock(state.command('push'))
         .description(
@@ -66,12 +66,12 @@ export const stateCommands = {
         .argument('<file>', 'Output of voxform state pull')
         .option(
           '--force',
-          'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
+          'Also replace a newer state, or a state of another lineage; records missing from the file are forgotten, not listed as orphans',
         )
         .action(perform(async () => (await import('../actions/manage-state.ts')).pushStateFile));
       withLock(state.command('move'))
         .description(
-          'Move a state to the location that voxform.yaml configures. Use it after you renamed the workspace or changed its state settings. The old location keeps a pointer to the new one. Run it again to finish an interrupted move.',
+          'Move a state to the location that voxform.yaml configures. Use this command after renaming the workspace or changing its state settings. The old location keeps a pointer to the new one. Run it again to finish an interrupted move.',
         )
         .requiredOption(
           '--from <location>',
@@ -80,7 +80,7 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).moveStateHere));
       withLock(state.command('init'))
         .description(
-          'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
+          'Create an empty state even though another state of this workspace exists. The next apply creates records again if they are only in the other state.',
         )
         .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
         .action(perform(async () => (await import('../actions/manage-state.ts')).initState));
@@ -96,13 +96,13 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).unsealState));
       withLock(state.command('rescue'))
         .description(
-          'Record the ids of a rescue file in the state. A run writes this file if it cannot store its changes in the state. The next run in the same project folder does this automatically.',
+          'Record the ids of a rescue file in the state. A run writes this file if it cannot store its changes in the state. The next run in the same project folder records the ids automatically.',
         )
-        .argument('<file>', 'File whose name the run printed, .voxform/rescue/ID.jsonl')
+        .argument('<file>', 'Rescue file that the run printed, .voxform/rescue/ID.jsonl')
         .action(perform(async () => (await import('../actions/manage-state.ts')).rescueState));
       state
         .command('unlock')
-        .description('Release a lock whose holder no longer runs. A run that is refused prints the id of the lock.')
+        .description('Release a lock whose holder is no longer running. A refused run prints the id of the lock.')
         .argument('<id>', 'Id of the lock, or at least its first 8 characters')
         .action(perform(async () => (await import('../actions/manage-state.ts')).unlockState));
     },
@@ -157,7 +157,7 @@ export const stateCommands = {
     define: async (command, perform) => {
       withPlatform(withLock(command))
         .addOption(outputOption(['text', 'json']))
-        .option('--auto', 'Import only certain matches: all shown fields agree and no other record fits')
+        .option('--auto', 'Import only certain matches: all visible fields agree and no other record fits')
         .option('--auto-approve', 'Skip the approval prompt')
         .action(perform(async () => (await import('../actions/recover.ts')).recover));
       await withDiscovery(command, recoverDescription);

@@ -10,7 +10,7 @@ export const toolCommands = {
     summary: "Keep secrets in this machine's key store",
     define: (secret, perform) => {
       secret.description(
-        "Keep secrets of this project in the operating system's key store, for projects whose voxform.yaml lists keychain in secrets. Only the user of this machine can read them.",
+        "Keep secrets of this project in the operating system's key store. To use them, list keychain under secrets in voxform.yaml. Only your user account can read them.",
       );
       secret
         .command('set')
@@ -48,7 +48,7 @@ export const toolCommands = {
         .description(
           'Run the language server (LSP) for an editor, on stdin and stdout. It provides problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
-        .option('--no-secrets', 'Read no secrets: neither .env nor the sources of the project')
+        .option('--no-secrets', 'Read no secrets, from .env or from the secret sources of the project')
         // Some editors add these flags.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())
@@ -78,7 +78,7 @@ export const toolCommands = {
         .option('--seed <text>', 'Seed that makes generated ids and times the same in every run')
         .option('--api-key <key>', 'Accept only this key (default: any)')
         .option('--workspace-id <id>', 'Id of the workspace')
-        .option('--behaviour <json>', 'Behaviours that the API leaves open, e.g. {"put":"replace"}', parseJsonObject)
+        .option('--behaviour <json>', 'Undocumented API behaviour to emulate, e.g. {"put":"replace"}', parseJsonObject)
         .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
   ci: {

@@ -6,7 +6,7 @@ import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 import type { CompletionSources, CompletionWord } from './project-sources.ts';
 
-/** Known words, or the instruction to complete files or folders. */
+/** The candidate words, or the instruction to complete files or folders. */
 type Candidates = readonly CompletionWord[] | 'files' | 'folders';
 
 export interface Completion {
@@ -29,12 +29,12 @@ export async function complete(
   const before = isValue && splitsAtCommas(wanted.of) ? text.slice(0, text.lastIndexOf(',') + 1) : '';
   const lead = `${isValue ? wanted.lead : ''}${before}`;
   const prefix = text.slice(before.length);
-  const matching = all.filter(({ value }) => value.startsWith(prefix) && isPlain(value));
+  const matching = all.filter(({ value }) => value.startsWith(prefix) && isShellSafe(value));
   return { candidates: matching.map((each) => ({ ...each, value: lead + each.value })), cursor };
 }
 
-/** Returns true for a word without characters that are special in a shell, because words from files must not become commands. */
-function isPlain(value: string): boolean {
+/** Returns true if no character is special in a shell, because words from files must not become commands. */
+function isShellSafe(value: string): boolean {
   return /^[\w./@:,+=-]+$/.test(value);
 }
 
@@ -59,7 +59,7 @@ async function candidatesAt(
   }
 }
 
-/** Returns the flags that the command line does not have yet, and the repeatable ones. */
+/** Returns the flags that are not on the command line yet, and all repeatable flags. */
 function flagsOf(command: Command, given: ReadonlyMap<string, string>): CompletionWord[] {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -70,7 +70,7 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
 
 type ValueSource = keyof CompletionSources | 'files' | 'folders' | readonly string[];
 
-/** The source of the values by command and argument, by flag, or by the name that the help gives the value. */
+/** The sources of values. A key is a command with an argument, a flag, or the name of a value in help. */
 const valueSources: Readonly<Record<string, ValueSource>> = {
   'state show address': 'managed',
   'state rm address': 'managed',
@@ -113,8 +113,8 @@ function valuesOf(
 }
 
 /*
- * The scripts in `completions/` pass every word to `voxform completion SHELL --complete` with a leading =, so that none is empty or looks
- * like a flag. They read candidates, or the instructions :files, :folders and :stay.
+ * The scripts in `completions/` pass every word to `voxform completion SHELL --complete` with a leading =, so that no word is empty or
+ * looks like a flag. voxform prints candidates, or one of the instructions :files, :folders and :stay.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -125,7 +125,7 @@ export type Shell = (typeof SHELLS)[number];
 const FILES = ':files';
 /** Instructs the script to complete folders itself. */
 const FOLDERS = ':folders';
-/** Instructs the script to add no space after the word, because the user will continue it. */
+/** Instructs the script to add no space after the word, because the user will continue typing it. */
 const STAY = ':stay';
 
 /** Returns the lines for the script of a shell: candidates with their descriptions after a tab, or an instruction. */
@@ -138,7 +138,7 @@ export function completionLines(shell: Shell, { candidates, cursor }: Completion
 }
 
 function pathLines(type: 'files' | 'folders', { flags, text }: CompletionCursor, cwd: string): string[] {
-  // With -C, the paths are relative to a folder other than the shell's own, so voxform completes them.
+  // With -C, the paths are not relative to the shell's current folder, so voxform completes them.
   if (!flags.has('--chdir')) return [type === 'files' ? FILES : FOLDERS];
   const parent = text.slice(0, text.lastIndexOf('/') + 1);
   const entries = readdirSync(path.resolve(cwd, parent), { withFileTypes: true });

@@ -24,7 +24,7 @@ export interface CompletionCursor {
   readonly flags: ReadonlyMap<string, string>;
 }
 
-/** Reads a command line as the parser does, but accepts invalid ones. The last word is incomplete. */
+/** Reads a command line as the parser does, but accepts invalid command lines. The last word is incomplete. */
 export function cursorIn(program: Command, words: readonly string[]): CompletionCursor {
   const reader = new Reader(program);
   for (const word of words.slice(0, -1)) reader.take(word);

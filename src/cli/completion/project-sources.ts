@@ -17,7 +17,7 @@ export interface CompletionWord {
 export type CompletionSources = ReturnType<typeof projectSources>;
 
 /**
- * Creates the sources of words for completion. They read only the files of the project, including a local state. A source is empty if its
+ * Creates the sources of completion words. They read only the files of the project, including a local state. A source is empty if its
  * file is missing, and rejects if the file cannot be read.
  */
 export function projectSources(context: RunContext) {
@@ -94,7 +94,7 @@ async function workspacesIn(folder: string): Promise<CompletionWord[]> {
   return isObject(workspaces) ? Object.keys(workspaces).map(withoutDescription) : [];
 }
 
-/** Returns the rules that can be waived: rules that only warn need no waiver. */
+/** Returns the policies that can be waived. Policies that only warn need no waiver. */
 async function waivableIn(folder: string): Promise<CompletionWord[]> {
   const { policies } = await documentIn(folder);
   return (Array.isArray(policies) ? policies : []).flatMap((policy: unknown) =>
@@ -145,11 +145,11 @@ const KIND = /^["']?kind["']?\s*:\s*["']?([A-Za-z]+)/m;
 const NAME = /^([ \t]*)["']?name["']?\s*:\s*["']?([a-z0-9][a-z0-9-]*)/gm;
 
 /**
- * Returns the addresses in a file of manifests. Matches lines instead of parsing, because completion must be fast in a project of
+ * Returns the addresses that a manifest file declares. Matches lines instead of parsing, because completion must be fast in a project of
  * 10,000 manifests and must work while a file is invalid.
  */
 export function declaredIn(text: string): Address[] {
-  const documents = text.trimStart().startsWith('{') ? [unindented(text)] : text.split(/^---.*$/m);
+  const documents = text.trimStart().startsWith('{') ? [toBlockStyle(text)] : text.split(/^---.*$/m);
   return documents.flatMap((document) => {
     const kind = KIND.exec(document)?.[1];
     const name = nameIn(metadataOf(document));
@@ -178,7 +178,7 @@ function end(text: string, mark: RegExp): number {
   return at === -1 ? text.length : at;
 }
 
-/** Converts the first level of a JSON object to the form of YAML's block style. */
-function unindented(text: string): string {
+/** Converts the top level of a JSON object to YAML's block style. */
+function toBlockStyle(text: string): string {
   return text.replace(/^\s*\{/, '').replace(/^[ \t]+/gm, '');
 }

@@ -47,7 +47,7 @@ export type ApplyEvent =
       readonly result: ResourceResult;
     };
 
-/** Returns resources with a recorded rename and no other change. A run that ended early records none. */
+/** Returns the resources whose rename was recorded and that had no other change. A run that ended early records no such renames. */
 export function renamedBy({ plan, halted, interrupted }: ApplyReport): readonly PlannedResource[] {
   return halted === undefined && interrupted === undefined ? renamedIn(plan.resources) : [];
 }

@@ -30,8 +30,8 @@ import {
 } from './writing.ts';
 
 /**
- * Applies a plan in the order of its references, with as much concurrency as allowed. A failure skips the resources that depend on it. A
- * refused API key, a state that cannot be written, or several unknown creates in a row stop the apply: nothing more is sent.
+ * Applies a plan in the order of its references, with as much concurrency as allowed. If a write fails, the resources that depend on it
+ * are skipped. The apply sends no further writes after a refused API key, a failed write of the state, or several unknown creates in a row.
  * @throws PlatformError or UserError before the first write if the workspace cannot be read.
  */
 export async function apply(input: ApplyInput): Promise<ApplyReport> {
@@ -43,7 +43,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const results = await runGraph(
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
-      // More intents than concurrent requests would only mean more unknown creates after a crash.
+      // More intents than concurrent requests would only cause more unknown creates after a crash.
       concurrency: () => input.observing.client.atOnce(),
       run: (address, onRecorded) => run.write(address, onRecorded),
       halted: () => run.stopReason,
@@ -58,7 +58,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     results,
     warnings: warnings.filter(
       ({ address, next = [] }) =>
-        // Advice to keep the former record is useless once the new one exists.
+        // Advice to keep the former record is useless once the new record exists.
         !next.some(({ action }) => action === 'keep_record') || results.get(address ?? '')?.status !== 'done',
     ),
     interrupted,
@@ -107,7 +107,7 @@ function signalOf(stop: AbortSignal): ApplyReport['interrupted'] {
 interface RefreshInput {
   readonly plan: Plan;
   readonly state: State;
-  /** ISO 8601: the time since which a record counts as missing if this plan is the first to miss it. */
+  /** ISO 8601: the time that is saved as `missing_since` of newly missing records. */
   readonly at: string;
 }
 
@@ -116,14 +116,14 @@ export function entryWithoutWrite(
   { address, previous_address: before = address }: PlannedResource,
   { plan, state, at }: RefreshInput,
 ): ResourceEntry | undefined {
-  const known = state.resources.get(address) ?? state.resources.get(before);
+  const current = state.resources.get(address) ?? state.resources.get(before);
   const settled = plan.settled.get(address);
-  // Saving the entry would close the unknown create.
+  // Saving the entry would resolve the unknown create.
   if (settled === undefined && (state.pending.has(address) || state.pending.has(before))) return undefined;
-  const entry = settled ?? known;
+  const entry = settled ?? current;
   if (entry === undefined) return undefined;
   const updated = withMissing(entry, plan.observed.records.get(address), at);
-  return jsonEqual(updated, known) ? undefined : updated;
+  return jsonEqual(updated, current) ? undefined : updated;
 }
 
 function withMissing(entry: ResourceEntry, observation: Observation | undefined, at: string): ResourceEntry {
@@ -136,7 +136,7 @@ function withMissing(entry: ResourceEntry, observation: Observation | undefined,
 
 export interface ApplyInput extends WriteTools {
   readonly plan: Plan;
-  /** When the plan read the platform. */
+  /** The time when the plan read the platform. */
   readonly observedAt: Date;
   readonly observing: ObserveOptions;
   readonly onError: 'continue' | 'stop';
@@ -144,7 +144,7 @@ export interface ApplyInput extends WriteTools {
   verifyWorkspace(): Promise<void>;
   /** The counter that several parts of a plan share. If absent, the run has its own. */
   readonly lostCreates?: LostCreates | undefined;
-  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of a process signal, or an error. */
+  /** After an abort, no further requests are sent, but requests in flight finish. The reason is the name of a signal, or an error. */
   readonly stop: AbortSignal;
   /** Also required for each write, in addition to the permission of the session. */
   readonly permission?: WritePermission | undefined;
@@ -167,9 +167,9 @@ function combinePermissions(session: WritePermission, other: WritePermission | u
 /** A record is read again before its update if its last read is older than this. */
 const MAX_READ_AGE_MS = 60_000;
 
-/** The data of an apply in progress that its writes share and collect. */
+/** The data of an apply in progress, which its writes share. */
 class ApplyRun {
-  /** The reason why nothing more is started, unless it is an interruption. */
+  /** The reason why no further write is started; undefined for an interruption. */
   halted: string | undefined;
   stateError: string | undefined;
   /** Warnings of the plan and of the responses so far. */
@@ -177,12 +177,12 @@ class ApplyRun {
   readonly #input: ApplyInput;
   readonly #planned: ReadonlyMap<Address, PlannedResource>;
   readonly #holders: Map<string, Address>;
-  /** The ids that lists showed before the first create, by kind. */
+  /** The ids that lists contained before the first create, by kind. */
   readonly #listed: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #recheck: Recheck;
   readonly #client: PlatformClient;
   readonly #lostCreates: LostCreates;
-  /** Computed once: a long apply must not add a read to each create. */
+  /** True if the plan was stale at the start. Computed only once, so that a long apply does not add a read to each create. */
   readonly #wasStale: boolean;
   readonly #started = new Set<Address>();
   readonly #abort = new AbortController();
@@ -205,7 +205,7 @@ class ApplyRun {
     this.#wasStale = this.#isStale();
   }
 
-  /** The reason why nothing more is started, if any. */
+  /** The reason why no further write is started, if any. */
   get stopReason(): string | undefined {
     const { aborted, reason } = this.#input.stop;
     if (this.halted !== undefined || !aborted) return this.halted;
@@ -219,7 +219,7 @@ class ApplyRun {
     this.#started.add(address);
     this.#input.onEvent?.({ type: 'started', address, action });
     const result = await this.#writeResource(resource, onRecorded).catch((error: unknown) =>
-      this.#failed(resource, error),
+      this.#resultOfError(resource, error),
     );
     this.#input.onEvent?.({ type: 'finished', address, action, result });
     return result;
@@ -277,7 +277,7 @@ class ApplyRun {
     };
   }
 
-  #failed(resource: PlannedResource, error: unknown): ResourceResult {
+  #resultOfError(resource: PlannedResource, error: unknown): ResourceResult {
     const { session } = this.#input;
     if (error instanceof MissingReference) {
       const planned = this.#planned.get(error.address);
@@ -309,7 +309,7 @@ class ApplyRun {
     return now().getTime() - observedAt.getTime() > MAX_READ_AGE_MS;
   }
 
-  /** The plan already contains warnings that remain from earlier applies. */
+  /** Adds a warning, unless the plan already contains it, for example from an earlier apply. */
   #warn(address: Address, remark: Remark): void {
     const isReported = this.warnings.some((each) => each.address === address && each.message === remark.message);
     if (!isReported) this.warnings = [...this.warnings, { address, ...remark }];

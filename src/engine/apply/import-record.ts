@@ -28,7 +28,7 @@ interface RecordImport extends Claim {
  * Imports an existing record under an address: the state gets its id, and the next plan compares all fields. This also resolves an unknown
  * create.
  * @returns `already` if the state has this id at this address.
- * @throws UserError if the record does not exist, or if the address or the record is taken.
+ * @throws UserError if the record does not exist, or if the address or the record is already managed.
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
   const recheck = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
@@ -38,8 +38,8 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
 }
 
 /**
- * True if the state has this id at this address and no create is unknown.
- * @throws UserError if the record does not exist, or if the address or the record is taken.
+ * Returns true if the state has this id at this address, without an unknown create.
+ * @throws UserError if the record does not exist, or if the address or the record is already managed.
  */
 export async function isImported(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
@@ -53,8 +53,8 @@ export async function isImported(claim: Claim, state: State, recheck: Recheck): 
 }
 
 /**
- * True if the state has this id at this address and no create is unknown. A missing record may be replaced by another.
- * @throws UserError if the address or the record is taken.
+ * Returns true if the state has this id at this address, without an unknown create. Another record may replace a missing one.
+ * @throws UserError if the address or the record is already managed.
  */
 export function isManagedAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
   const pending = state.pending.get(address);
@@ -65,8 +65,8 @@ export function isManagedAlready(state: State, { address, id, kind }: Claim, isM
       hint: 'Import the record at another address, or release this one first.',
     });
   }
-  for (const [otherAddress, { id: held }] of state.resources) {
-    if (held === id && otherAddress !== address && kindOf(otherAddress) === kind.name) {
+  for (const [otherAddress, { id: otherId }] of state.resources) {
+    if (otherId === id && otherAddress !== address && kindOf(otherAddress) === kind.name) {
       throw new UserError(`${id} is already managed as ${otherAddress}`, {
         hint: `To rename it, add the old name to metadata.previous_names of ${address}.`,
       });
@@ -82,11 +82,11 @@ function notFoundError({ kind, id }: Claim, observation: Observation): UserError
     });
   }
   return new UserError(`the platform has no ${kind.name} with the id ${id}`, {
-    hint: 'Check the id in the dashboard, and that the right workspace is selected.',
+    hint: 'Check the id in the dashboard, and check that the right workspace is selected.',
   });
 }
 
-/** Records checked claims in the state together, so that one sync of the journal covers many of them. */
+/** Saves checked claims in the state concurrently, so that one sync of the journal covers many of them. */
 export async function recordClaims(
   claims: readonly Claim[],
   into: Pick<RecordImport, 'session' | 'now'>,

@@ -75,7 +75,7 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
   return record.id;
 }
 
-/** Returns the orphan of a record that another one replaces. The state itself adds an orphan for a missing record. */
+/** Returns the orphan entry of a record that a new one replaces, if any. For a missing record, saving the entry adds the orphan. */
 export function replacedOrphan(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
@@ -87,7 +87,7 @@ export function replacedOrphan(facts: ResourceWrite, id: string): { readonly orp
   return { orphan: orphanFor(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-/** Returns the orphan that a planned resource leaves. */
+/** Returns the orphan entry of a record that the plan releases or replaces. */
 export function orphanFor(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,
@@ -101,15 +101,15 @@ export function orphanFor(
 type Updated = SavedRecord & { readonly before: ShownRecord };
 
 interface AfterUpdate extends ShownAfter {
-  /** The record as a read after the update showed it. */
+  /** The record as read after the update. */
   readonly read: ShownRecord | undefined;
   /** All records of the responses, whose secrets must be masked. */
   readonly records: readonly ShownRecord[];
 }
 
 /**
- * Determines the result of an update from its response. Reads the record once more if the response hides fields that reads show, or if the
- * update repairs drift. A failed read leaves fields unverified, but never makes the update fail.
+ * Determines the result of an update from its response. Reads the record once more if the response lacks fields that reads return, or if
+ * the update reverts drift. If that read fails, fields remain unverified, but the update does not fail.
  */
 async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
@@ -117,15 +117,15 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   const reread = mustReadAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
 
   const shown = (path: LeafPath): unknown => {
-    const [was, responded, read] = [before, response, reread].map((record) => shownAt(kind, record, path));
-    // Fields that were not sent keep their last observed value: a change by someone else must remain a difference.
-    if (!sent.has(path)) return was === undefined ? responded : was;
+    const [oldValue, responded, read] = [before, response, reread].map((record) => shownAt(kind, record, path));
+    // Fields that were not sent keep their last observed value, so that a change by someone else is still detected.
+    if (!sent.has(path)) return oldValue === undefined ? responded : oldValue;
     if (responded === undefined) return read;
     if (read === undefined) return responded;
-    // Either the response is wrong or the read lags behind. The next read decides.
+    // The response may be wrong, or the read may be outdated. The next read resolves this.
     const desired = revealSecrets(sent.get(path) ?? null);
     const rule = ruleOf(kind, path);
-    return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : responded;
+    return sameValue(rule, read, desired) || sameValue(rule, read, oldValue) ? read : responded;
   };
   const changed = new Set(planned.changes.map(({ path }) => path));
   const isDriftIgnored = (path: LeafPath): boolean =>
@@ -133,11 +133,10 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   const isNotApplied = ([path, value]: readonly [LeafPath, Value]): boolean => {
     const rule = ruleOf(kind, path);
     if (rule.hidden || rule.manual || isDriftIgnored(path)) return false;
-    if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && showsPlainly(entry, path, value)))
-      return false;
-    const [was, is] = [shownAt(kind, before, path), shown(path)];
-    if (is === undefined || was === undefined) return false;
-    return sameValue(rule, is, was) && !sameValue(rule, is, revealSecrets(value));
+    if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && isUnmasked(entry, path, value))) return false;
+    const [oldValue, newValue] = [shownAt(kind, before, path), shown(path)];
+    if (newValue === undefined || oldValue === undefined) return false;
+    return sameValue(rule, newValue, oldValue) && !sameValue(rule, newValue, revealSecrets(value));
   };
   return {
     read: reread,
@@ -148,8 +147,8 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   };
 }
 
-/** False if the shown value may be a mask of a secret, which never changes. */
-function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: Value): boolean {
+/** Returns false if the platform may return a mask of a secret. A mask does not change when the secret does. */
+function isUnmasked(entry: ResourceEntry | undefined, path: LeafPath, value: Value): boolean {
   if (!isTainted(value)) return true;
   const recorded = recordedOf(entry, path);
   return recorded !== undefined && jsonEqual(recorded, baselineOf(entry, path));
@@ -161,7 +160,7 @@ function mustReadAgain(
   changes: readonly PlannedChange[],
 ): boolean {
   if (kind.get === undefined) return false;
-  // The response to the last update may have claimed success while reads show another value.
+  // The response to the last update may have contained the sent value although reads return another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
   return [...sent.keys()].some((path) => {

@@ -7,17 +7,17 @@ export interface Node {
 }
 
 interface Schedule {
-  /** The number of nodes that may run at once; called before each start. */
+  /** Returns the number of nodes that may run at once; called before each start. */
   concurrency(): number;
   /** @param free starts the next node early. Call it after the last request of this node, even if the result is not known yet. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
-  /** The reason why nothing more may be started; called before each start. */
+  /** Returns the reason why no further node may be started, if any; called before each start. */
   halted(): string | undefined;
 }
 
 /**
- * Runs each node after all its dependencies, with limited concurrency, and in the given order among ready nodes. A node that depends on a
- * failed one, or that is not started, is skipped with the reason.
+ * Runs each node after all its dependencies, with limited concurrency. Ready nodes start in the given order. Skips nodes that depend on a
+ * failed node, and nodes that are not started. Their results contain the reason.
  */
 export async function runGraph(
   nodes: readonly Node[],
@@ -45,7 +45,7 @@ export async function runGraph(
       if (results.has(done.address)) continue;
       results.set(done.address, outcome);
       for (const dependent of dependents.get(done.address) ?? []) {
-        if (outcome.status !== 'done') pairs.push([dependent, skippedAfter(done.address, outcome)]);
+        if (outcome.status !== 'done') pairs.push([dependent, skipResult(done.address, outcome)]);
         else {
           const remaining = (waiting.get(dependent.address) ?? 1) - 1;
           waiting.set(dependent.address, remaining);
@@ -93,7 +93,7 @@ export async function runGraph(
   return results;
 }
 
-function skippedAfter(address: Address, outcome: ResourceResult): ResourceResult {
+function skipResult(address: Address, outcome: ResourceResult): ResourceResult {
   if (outcome.status === 'skipped') return outcome;
   return { status: 'skipped', because: `${address} failed` };
 }

@@ -53,7 +53,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
 
 async function create(facts: ResourceWrite): Promise<string> {
   const { kind, planned, client } = facts;
-  // A missing record is read once more: a single wrong 404 must not lead to a second record.
+  // Read a missing record once more, because a single wrong 404 must not cause a second record.
   if (planned.action === 'create' && (await facts.recheck?.())?.status === 'shown') {
     throw new UserError(
       `${planned.recreates ?? planned.id}, the record of ${planned.address}, is back on the platform`,
@@ -126,7 +126,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
   const record = await sendRequest(facts, () => send(client, observation.record.id, body));
   if (record.id !== observation.record.id) {
-    const problem = `its id is ${JSON.stringify(record.id)}, but ${observation.record.id} was updated`;
+    const problem = `the id is ${JSON.stringify(record.id)}, but ${observation.record.id} was updated`;
     throw new UnexpectedResponse(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
   const written = new Map([...leaves].filter(([path]) => !isManual(path)));
@@ -161,7 +161,7 @@ async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Pr
   });
 }
 
-/** Sends a request. If it certainly had no effect, records this at once. */
+/** Sends a request. If the request certainly had no effect, records this immediately. */
 async function sendRequest(facts: ResourceWrite, request: () => Promise<ShownRecord>): Promise<ShownRecord> {
   try {
     return await request();
@@ -175,7 +175,7 @@ async function sendRequest(facts: ResourceWrite, request: () => Promise<ShownRec
 
 /**
  * Returns the record that an earlier copy of the same request created, after the platform reported a conflict. It must be the only record
- * with the natural key, have the values that were sent, and be managed by no resource. Otherwise, the next plan decides.
+ * with the natural key, have the values that were sent, and not be managed yet. Otherwise, returns undefined.
  */
 async function findEarlierCreate(
   { kind, planned, holders, findByKey }: ResourceWrite,
@@ -209,7 +209,7 @@ function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceW
   });
 }
 
-/** Returns the current record. Throws if it changed since the plan was made. */
+/** Returns the current record. Throws if the record changed since the plan was made. */
 async function freshObservation(
   { planned, kind, observation, recheck, session }: ResourceWrite,
   leaves: ReadonlyMap<string, Value>,
@@ -235,7 +235,7 @@ function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Val
       fromForms(forms as Json, secret),
       (reference) => session.state.resources.get(reference.address)?.id,
     );
-    // A manual field may keep an unresolved reference: a person sets the field.
+    // A manual field may keep an unresolved reference, because a person sets the field.
     if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
     if (!isComplete(value)) throw new MissingReference(value);
     leaves.set(path, value);

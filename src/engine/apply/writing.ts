@@ -35,12 +35,12 @@ export interface ResourceWrite extends WriteTools {
   readonly holders: Map<string, Address>;
   /** Reads the record again; undefined while the read of the plan is recent enough. */
   readonly recheck: (() => Promise<Observation>) | undefined;
-  /** Checks whether a record with this natural key has appeared since the plan; undefined if the plan was just made. */
+  /** Checks whether a record with this natural key was created since the plan; undefined if the plan was just made. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
-  /** True if a list showed the record before the first create. */
+  /** Returns true if a list contained the record before the first create. */
   existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  /** Called after the last request, when the session has the outcome. The next resource can then share the save of the state. */
+  /** Called after the last request, when the session has the outcome. The next write then starts, and may share one save of the state. */
   onRecorded(): void;
   warn(remark: Remark): void;
   /** Called with the fields for which the platform kept its own value. */
@@ -58,7 +58,7 @@ export class MissingReference extends Error {
   }
 }
 
-/** Thrown if the platform has a record whose id could not be saved in the state. The user must write it down. */
+/** Thrown if the platform has a record whose id could not be saved in the state. The user must note the id. */
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
@@ -75,7 +75,7 @@ export class UnrecordedIntent extends Error {
   override readonly name = 'UnrecordedIntent';
 }
 
-/** Thrown if the response to a write names a record that cannot be the one written. The response is not used. */
+/** Thrown if the id in the response to a write cannot be the id of the written record. The response is not used. */
 export class UnexpectedResponse extends UserError {
   override readonly name = 'UnexpectedResponse';
 
@@ -86,14 +86,14 @@ export class UnexpectedResponse extends UserError {
 
 export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 
-/** After this many lost responses in a row, the next ones are likely to be lost too, and a person must resolve each of them. */
+/** After this many lost responses in a row, further responses are likely to be lost, and a person would have to resolve each create. */
 const MAX_LOST_CREATES = 3;
 
 /** Counts unknown creates in a row, of any kind, across all parts of a plan. */
 export class LostCreates {
   #consecutive = 0;
 
-  /** Counts a failed create. A create that was not sent says nothing about the platform. */
+  /** Counts a failed create. Ignores a create that was not sent. */
   count(error: unknown, isUnknown: boolean): void {
     if (isUnknown) this.#consecutive += 1;
     else if (error instanceof PlatformError && error.reason === 'status') this.reset();
@@ -109,7 +109,7 @@ export class LostCreates {
   }
 }
 
-/** Returns the reason why nothing more is started after this failure, as a clause. */
+/** Returns the reason, as a clause, why no further write is started after this failure, if any. */
 export function haltReason(
   error: unknown,
   { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },

@@ -6,22 +6,22 @@ import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-doc
 import { keyIn } from './field-rules.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
-/** A resource with the state entry that it continues, under this address or an earlier one. */
+/** A resource with its state entry, if any. The entry may have an earlier address of the resource. */
 export interface Binding {
   readonly resource: Resource;
   readonly entry: ResourceEntry | undefined;
   /** The address of the state entry, if it differs. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** A released record of this or an earlier address, or with the same natural key. Set only if nothing else identifies a record. */
+  /** A released record with the same natural key or with this or an earlier address. Set only if nothing else identifies a record. */
   readonly released: Orphan | undefined;
-  /** The id of the record to read: from the state, from the manifest, or of the released record. */
+  /** The id of the record to read, from the state entry, the manifest or the released record. */
   readonly id: string | undefined;
 }
 
 /**
  * Binds each resource to its state entry: by its address, by an earlier name, or by the id in its manifest if no other manifest claims
- * that entry. Each entry binds once, to the first address that claims it.
+ * that entry. Each entry is bound only once, to the first address that claims it.
  * @param declared the addresses of all manifests.
  */
 export function bindResources(
@@ -62,9 +62,9 @@ export function bindResources(
 }
 
 /**
- * Returns a function that finds the last released record with a natural key, or else at one of the addresses, in that order. It returns
- * each record only once. A record with the natural key counts even if it was replaced, unless a person confirmed its deletion. A record
- * with another natural key never counts. A replaced record does not count by its address alone.
+ * Returns a function that finds the last released record with a natural key, or else the last released record of an address. The function
+ * returns each record only once, and never a record that a person reported as deleted or a record with another natural key. A record that
+ * was replaced or missing is found only by its natural key.
  */
 function releasesIn({ orphans }: State) {
   const byAddress = new Map<Address, Orphan>();
@@ -91,12 +91,12 @@ function releasesIn({ orphans }: State) {
   };
 }
 
-/** Returns the addresses in the state that no manifest declares, by record. */
+/** Returns the addresses in the state that no manifest declares, by the kind and id of their record. */
 export function undeclaredHolders(state: State, declared: ReadonlySet<Address>): ReadonlyMap<string, Address> {
   return new Map([...managedRecords(state)].filter(([, address]) => !declared.has(address)));
 }
 
-/** True if the state has no values of the record: it is not managed yet, or its import is not complete. */
+/** True if the state contains no values of the record, because it is not managed yet or its import is incomplete. */
 export function isAdopting({ entry }: Binding): boolean {
   return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
 }
@@ -108,7 +108,7 @@ export interface Bound {
   readonly declared: ReadonlySet<Address>;
   /** The earlier addresses of all resources, from `previous_names`. */
   readonly previous: ReadonlySet<Address>;
-  /** The addresses that may be planned; undefined for all. */
+  /** The addresses in the scope of the run; undefined for all. */
   readonly scope: ReadonlySet<Address> | undefined;
   readonly allowReplace: ReadonlySet<Address>;
   /** Addresses whose missing records may be created again, or `all`. */
@@ -125,10 +125,10 @@ export interface BindingRequest {
   readonly state: State;
 }
 
-/** @throws UserError for an unknown address, and for a kind that only a newer version knows. */
+/** @throws UserError for an unknown address, or if the state contains a kind that only a newer version supports. */
 export function bindDesired(request: BindingRequest): Bound {
   const { desired, state } = request;
-  // This version must not release entries of kinds that only a newer version knows.
+  // Do not release the entries of a kind that only a newer version supports.
   for (const address of [...state.resources.keys(), ...state.pending.keys()]) kindNamed(kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(request.selection, { resources: desired, state });

@@ -23,13 +23,13 @@ export function createBody(sent: Leaves): JsonObject {
 
 export interface BodyFacts extends ResendInput {
   readonly entry: ResourceEntry | undefined;
-  /** The ids that are not sent again, by field. */
+  /** The ids of missing records, which are omitted, by field. */
   readonly omitted?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
 
 /**
- * The body of an update. A config object with a change is sent whole, with the desired values over the observed ones, so the result is
- * the same whether the platform merges or replaces it.
+ * Returns the body of an update. A changed config object is sent completely, with desired values in place of observed ones, so that the
+ * result is the same whether the platform merges or replaces the object.
  */
 export function updateBody(facts: BodyFacts): JsonObject {
   const { kind } = facts;
@@ -54,7 +54,7 @@ export function updateBody(facts: BodyFacts): JsonObject {
   return body;
 }
 
-/** Yields the values of the manifest. A hidden field that others may change keeps the value that was sent last. */
+/** Yields the values of the manifest. A hidden field that others may change keeps the value that was last sent. */
 function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> {
   const { kind, leaves, record, published, entry } = facts;
   const ignored = driftIgnored(facts);
@@ -77,7 +77,7 @@ interface UpdateChanges {
 interface ResendInput extends UpdateChanges {
   readonly kind: Kind;
   readonly record: ShownRecord;
-  /** Used for config objects that the record hides. Set only during an import, and only if the draft has no unpublished changes. */
+  /** Contains config objects that the record lacks. Set only during an import, and only if the draft has no unpublished changes. */
   readonly published: ShownRecord | undefined;
 }
 
@@ -88,13 +88,13 @@ export function standIn(published: PublishedRecord | undefined): ShownRecord | u
 
 interface ResentFields {
   readonly values: ReadonlyMap<LeafPath, Json>;
-  /** A clause for each field whose shown value cannot be sent in a request. It asks for a value in the manifest. */
+  /** A clause for each field whose observed value is invalid in requests. The clause asks for a value in the manifest. */
   readonly problems: readonly string[];
 }
 
 /**
- * Returns the fields that an update sends as the platform shows them, if requests accept the values. A null or an empty string that
- * requests do not accept is left out: no value is lost.
+ * Returns the fields that an update resends with their observed values, if these values are valid in requests. Omits null and empty
+ * strings that are invalid in requests, because no value is lost.
  */
 export function resentFields(facts: ResendInput): ResentFields {
   const { kind, leaves } = facts;
@@ -106,10 +106,10 @@ export function resentFields(facts: ResendInput): ResentFields {
     else if ((value ?? '') !== '') {
       const shownValue = isTainted(leaves.get(path) ?? null) ? '' : ` ${shorten(value as Json)}`;
       problems.push(
-        `the API does not accept the shown ${path}${shownValue}, which the update resends: set spec.${path}`,
+        `the API does not accept the current ${path}${shownValue}, which the update resends: set spec.${path}`,
       );
     } else if (kind.alwaysSent?.[path] === 'required')
-      problems.push(`the platform shows no ${path}, and every update must send one: set spec.${path}`);
+      problems.push(`the platform returns no ${path}, but every update must send a value: set spec.${path}`);
   }
   return { values, problems };
 }
@@ -126,7 +126,7 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
     const base = record[root] ?? published?.[root];
     for (const [key, value] of Object.entries(isObject(base) ? base : {})) {
       const path = `${root}.${key}`;
-      // The shown value of a write-only field may be a mask. Sending it would overwrite the real value.
+      // The platform may return a mask in a write-only field. Sending the mask would overwrite the real value.
       if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
     }
     for (const path of ignored) {
@@ -142,7 +142,7 @@ function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): re
   return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
 }
 
-/** Returns the fields that every update must send and that this one sends as observed. */
+/** Returns the fields that every update must send, and that this update sends with their observed values. */
 function fieldsAsObserved(
   kind: Kind,
   { record, ...facts }: UpdateChanges & { readonly record: ShownRecord | undefined },
@@ -153,7 +153,7 @@ function fieldsAsObserved(
   );
 }
 
-/** Returns the leaves that are sent as observed, because others may change them and the plan does not. */
+/** Returns the leaves that are sent with their observed values, because others may change them and the plan does not. */
 export function driftIgnored({ leaves, changed, ignoreDrift }: UpdateChanges): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
@@ -165,14 +165,14 @@ function isWritable(kind: Kind, path: LeafPath): boolean {
 }
 
 interface OmittedIds {
-  /** The ids that an update does not send again, by field. */
+  /** The ids that an update omits, by field. */
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
   readonly warnings: readonly string[];
-  /** Records that the update would refer to and that this run did not read. */
+  /** Records that the update would refer to, but that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 
-/** Finds ids of missing records in fields that are resent as observed. The platform would refuse them. */
+/** Finds ids of missing records in fields that are resent with their observed values. The platform would reject these ids. */
 export function omittedIdsOf(
   kind: Kind,
   facts: UpdateChanges & { readonly record: ShownRecord | undefined },
@@ -209,7 +209,8 @@ export interface UpdateFacts {
 }
 
 /**
- * Returns warnings about fields that an update may erase: fields of the objects it sends that are neither declared nor shown.
+ * Returns warnings about fields that an update may erase: in the objects that it sends, the fields that the manifest does not declare and
+ * the platform does not return.
  * @param roots the top-level fields that the update sends.
  */
 export function updateWarnings(
@@ -222,21 +223,21 @@ export function updateWarnings(
   const released = new Set(differences.released);
   for (const root of roots) {
     const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
-    const unseen = fieldsOf(facts.kind, root).filter(
+    const erasable = fieldsOf(facts.kind, root).filter(
       (path) => !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
     );
-    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
+    if (erasable.length > 0) warnings.push(resendWarning(facts.kind, erasable));
   }
   return warnings;
 }
 
-/** Lists secrets first, because an erased secret cannot be read back from anywhere. */
-function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
+/** Lists secrets first, because an erased secret cannot be recovered from the platform. */
+function resendWarning(kind: Kind, erasable: readonly LeafPath[]): Remark {
   const rank = (path: LeafPath): number => {
     const { writeOnly, costly } = ruleOf(kind, path);
     return writeOnly ? 0 : costly ? 1 : 2;
   };
-  const fields = unseen.toSorted((a, b) => rank(a) - rank(b));
+  const fields = erasable.toSorted((a, b) => rank(a) - rank(b));
   return { message: resendMessage(fields), may_erase: fields };
 }
 
@@ -244,11 +245,11 @@ export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { r
   const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
   return hidden.map(
     (path) =>
-      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
+      `${path} was removed from the manifest and is no longer sent. The platform does not return it, and may erase it when ${rootOf(path)} is resent.`,
   );
 }
 
-/** @param names fields of one object; the last may be a count of unnamed fields. */
+/** @param names the fields of one object. */
 function resendMessage(names: readonly string[]): string {
   const [first = ''] = names;
   const named = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');

@@ -11,41 +11,41 @@ export interface LeafState {
   readonly rule: FieldRule;
   /** D: the manifest's value, with references resolved as far as possible. */
   readonly desired: Value;
-  /** D in the form of the state: secrets are fingerprints. */
+  /** D in the format of the state, with fingerprints instead of secrets. */
   readonly masked: Json;
   /** R: the value that was last sent, if any. */
   readonly recorded: Json | undefined;
-  /** O: the value that the platform shows now; undefined if it does not show the field. */
+  /** O: the value that the platform returns now; undefined if it does not return the field. */
   readonly observed: unknown;
-  /** B: the value shown right after the last apply; undefined if unknown. */
+  /** B: the value that the platform returned right after the last apply; undefined if unknown. */
   readonly baseline: Json | undefined;
-  /** True if others may change the field, so that only a change of the manifest counts. */
+  /** True if others may change the field. A difference then counts only if the manifest changed. */
   readonly ignoreDrift: boolean;
-  /** True if the record is being imported: nothing is recorded yet. */
+  /** True if the record is being imported, so that nothing is recorded yet. */
   readonly adopting: boolean;
   /** True if the platform kept its own value when the field was last sent. */
   readonly kept: boolean;
   /** True if the reference is unchanged, but its target has a new id. */
   readonly referentReplaced: boolean;
-  /** The value in a published version, if the record hides the field; only during an import. */
+  /** The value in the published version, if the record does not contain the field. Set only during an import. */
   readonly published: unknown;
-  /** Returns the fingerprint of a shown value that should be secret. */
+  /** Returns the fingerprint of a value that the platform returned in a secret field. */
   fingerprintOf(shown: unknown): string;
-  /** Returns a shown value in the form of the state. */
+  /** Returns a value from the platform in the format of the state. */
   formOf(shown: unknown): Json;
 }
 
 export type Verdict =
   /**
-   * `rendering`: the values differ because the platform shows its own form of the value that was sent. `first look`: they differ, and no
-   * read followed the last write. `ignored`: they differ, and others may change the field.
+   * `rendering`: the values differ because the platform returns the sent value in another form. `first look`: the values differ, but no
+   * read followed the last write. `ignored`: the values differ, but others may change the field.
    */
   | {
       readonly inSync: true;
       readonly verified: boolean;
       readonly because: 'equal' | 'rendering' | 'first look' | 'ignored';
     }
-  /** `kept`: the platform kept its own value. It is reported, but not sent again automatically. */
+  /** `kept`: the platform kept its own value. The difference is reported, but the field is not resent automatically. */
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'kept' }
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'manifest' | 'drift' | 'both' };
 
@@ -95,12 +95,12 @@ function sameAsBaseline(leaf: LeafState, shown: unknown, baseline: Json): boolea
   return sameValue(leaf.rule, leaf.formOf(shown), baseline);
 }
 
-/** Compares normalized values: sets are unordered, and the kind may add a rule. */
+/** Compares two values after normalizing them. The order of sets does not matter, and the kind may define a further rule. */
 export function sameValue(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(normalised(rule, a), normalised(rule, b));
 }
 
-/** True if every reference in the value is an id. */
+/** True if the value contains no unresolved reference. */
 export function isComplete(value: Value): boolean {
   return !hasReference(value);
 }
@@ -109,7 +109,7 @@ export function isFingerprint(value: unknown): value is { readonly $fingerprint:
   return isObject(value) && typeof value.$fingerprint === 'string';
 }
 
-/** Returns the form in which values of a field are compared. */
+/** Returns the normalized form of a value, which is used for comparisons. */
 export function normalised(rule: FieldRule, value: unknown): unknown {
   if (rule.set && Array.isArray(value)) return [...new Set(value.map((item) => canonicalJson(item)))].sort();
   if (rule.normalise && (typeof value === 'string' || typeof value === 'number')) return rule.normalise(value);
@@ -118,7 +118,7 @@ export function normalised(rule: FieldRule, value: unknown): unknown {
 
 /**
  * Returns a keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter.
- * Secrets are left out.
+ * Secrets are omitted.
  */
 export function digestOf(
   kind: Kind,
@@ -136,7 +136,7 @@ export function digestOf(
     .digest('base64url');
 }
 
-/** The fields in which a record agrees with expected values, and those in which it differs. */
+/** The fields of a record that match the expected values, and the fields that differ. */
 export interface Evidence {
   readonly agrees: readonly LeafPath[];
   readonly differs: readonly LeafPath[];
@@ -145,7 +145,7 @@ export interface Evidence {
 /** The maximum number of candidates that are offered for one resource. */
 export const MAX_OFFERED = 3;
 
-/** Compares shown values with expected ones. Hidden fields count neither way. */
+/** Compares the values of a record with expected values. Ignores fields that the platform does not return. */
 export function evidenceOf(
   kind: KindSchema,
   expected: Iterable<readonly [LeafPath, unknown]>,
@@ -160,7 +160,7 @@ export function evidenceOf(
   return { agrees: agrees.sort(), differs: differs.sort() };
 }
 
-/** Returns the number of matching fields minus that of differing ones. A result above zero indicates a likely match. */
+/** Returns the number of matching fields minus the number of differing fields. A result above zero indicates a likely match. */
 export function likelihood({ agrees, differs }: Evidence): number {
   return agrees.length - differs.length;
 }

@@ -9,12 +9,12 @@ import { knownRecords, sameKeyIn, unknownCreatesByKey } from './known-records.ts
 import type { Observation } from './observed.ts';
 import { resolveReferences } from './references.ts';
 
-/** Decides each resource after all resources that it refers to. Pure. */
+/** Decides the action for each resource, after the resources that it refers to. Pure. */
 export function decideAll(ordered: readonly Resource[], input: DecideInput): Map<Address, Decision> {
   const decisions = new Map<Address, Decision>();
   const run = indexRun(input);
   for (const { address } of ordered) {
-    const resource = withRecord(run, input.bindings.get(address) as Binding);
+    const resource = findRecord(run, input.bindings.get(address) as Binding);
     const decided = resource.holder === address ? input.decided?.get(address) : undefined;
     decisions.set(address, decided ?? decide(factsOf(resource, run, decisions)));
   }
@@ -23,7 +23,7 @@ export function decideAll(ordered: readonly Resource[], input: DecideInput): Map
 
 type RunIndexes = ReturnType<typeof indexRun>;
 
-/** Adds indexes of the state, the orphan list and the reads of a run. */
+/** Adds indexes of the state, the orphan list and the records that the run read. */
 function indexRun(input: DecideInput) {
   const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
   return {
@@ -31,7 +31,7 @@ function indexRun(input: DecideInput) {
     records: knownRecords(input),
     sameKey: sameKeyIn(input.observed),
     concurrentCreates: unknownCreatesByKey(input),
-    /** The addresses in the state that no manifest declares or claims, by record. */
+    /** The addresses in the state that no manifest declares or claims, by the kind and id of their record. */
     undeclared: new Map(
       [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
     ),
@@ -44,17 +44,17 @@ interface BoundRecord {
   readonly binding: Binding;
   readonly key: string | undefined;
   readonly observation: ReturnType<typeof observedOf>;
-  /** The address that has the record in the state. */
+  /** The address that manages the record, according to the state. */
   readonly holder: Address | undefined;
 }
 
-/** Finds the record of a resource. The resource may take over the record of an undeclared address. */
-function withRecord(run: RunIndexes, unresolved: Binding): BoundRecord {
+/** Finds the record of a resource. The resource may continue the state entry of an undeclared address. */
+function findRecord(run: RunIndexes, unresolved: Binding): BoundRecord {
   const { kind, spec } = unresolved.resource;
   const key = kindNamed(kind).naturalKey?.(spec)?.key;
   const observation = observedOf(unresolved, key, run);
   const id = idOf(observation);
-  const binding = continuingEntry(unresolved, id, run);
+  const binding = bindUndeclaredEntry(unresolved, id, run);
   if (binding !== unresolved && id !== undefined) run.undeclared.delete(idKey(kind, id));
   return { binding, key, observation, holder: id && run.records.holders.get(idKey(kind, id)) };
 }
@@ -99,8 +99,8 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
 }
 
 /**
- * Returns the observation of a resource. If no list shows its record, but the state has the natural key under an undeclared address, that
- * record is missing, and no second one may be created.
+ * Returns the observation of a resource. If no list contains its record, but the state has a record with the same natural key at an
+ * undeclared address, that record counts as missing, because a second record must not be created.
  */
 function observedOf(
   { resource, entry, pending }: Binding,
@@ -123,8 +123,8 @@ function idOf(observation: ReturnType<typeof observedOf>): string | undefined {
   return 'id' in observation ? observation.id : undefined;
 }
 
-/** Continues the state entry of an undeclared address if the record was found by its natural key. */
-function continuingEntry(
+/** Binds the resource to the state entry of an undeclared address if it has the same record, which was found by its natural key. */
+function bindUndeclaredEntry(
   binding: Binding,
   id: string | undefined,
   { undeclared, state }: { undeclared: ReadonlyMap<string, Address>; state: State },

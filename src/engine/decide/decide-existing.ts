@@ -39,14 +39,14 @@ interface ComparedRecord {
   /** Undefined if the state entry is used instead. */
   readonly record: ShownRecord | undefined;
   readonly published?: PublishedRecord | undefined;
-  /** Set if the record is not the one in the state. */
+  /** Set if this record is not the record in the state. */
   readonly found?: FoundBy | undefined;
 }
 
 interface FoundBy {
-  /** A clause that says how the record was found, for the plan. */
+  /** A clause for the plan that explains how the record was found. */
   readonly how: string;
-  /** True if an unknown create of this state created it. */
+  /** True if an unknown create of this state created the record. */
   readonly isOurs: boolean;
 }
 
@@ -91,7 +91,7 @@ interface ComparedFacts extends UpdateFacts {
   readonly manual: readonly PlannedChange[];
 }
 
-/** Replaces the record or blocks the resource, because fields differ that no update can change. */
+/** Replaces the record or blocks the resource, because fields differ that an update cannot change. */
 function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
   const { changes } = differences;
@@ -100,7 +100,7 @@ function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChang
   const others = facts.sameKey.filter((each) => each.id !== record?.id);
   const [sameKeyRecord] = others;
   if (facts.kind.create === undefined && sameKeyRecord === undefined) {
-    const reason = `${fields} names a record that is not in the workspace`;
+    const reason = `the workspace has no record with this ${fields}`;
     return withoutWrite(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
   }
   if (!facts.mayReplace) {
@@ -112,7 +112,7 @@ function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChang
   if (obstacle !== undefined) return withoutWrite(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   const orphanWarning = { message: `${id} stays active and becomes an orphan: delete it in the dashboard` };
   if (sameKeyRecord !== undefined) {
-    const how = `${fields} now names this record instead of ${id}`;
+    const how = `${fields} now identifies this record instead of ${id}`;
     const decision = decideExisting(facts, { record: sameKeyRecord, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, orphanWarning] };
   }
@@ -132,7 +132,7 @@ function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChang
   };
 }
 
-/** Returns the reason why no other record with the natural key can be used instead; undefined if one can, or if there is none. */
+/** Returns the reason why other records with the same natural key prevent a replacement, if any. */
 function takeoverProblem(
   { kind, records, sameKeyHolder }: Facts,
   sameKeyRecords: readonly ShownRecord[],
@@ -144,8 +144,8 @@ function takeoverProblem(
     return `matches ${ids.length} other records: ${named.join(', ')}`;
   }
   if (sameKeyRecord !== undefined && records.closedOrphans.has(idKey(kind.name, sameKeyRecord.id)))
-    return `names the closed orphan ${sameKeyRecord.id}: it is not imported automatically`;
-  return sameKeyHolder && `names the record of ${sameKeyHolder}, which must release it first`;
+    return `identifies the closed orphan ${sameKeyRecord.id}, which is not imported automatically`;
+  return sameKeyHolder && `identifies the record of ${sameKeyHolder}, which must release it first`;
 }
 
 function idOf({ facts, record }: ComparedFacts): string | null {
@@ -179,7 +179,7 @@ function decideUpdate(outcome: ComparedFacts): Decision {
     }),
     id: id ?? undefined,
     settled: undefined,
-    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...omitted.warnings.map(asRemark)],
+    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...omitted.warnings.map(toRemark)],
     unchecked: omitted.unchecked,
   };
 }
@@ -205,7 +205,7 @@ function decideSettled(outcome: ComparedFacts): Decision {
     warnings: [
       ...releaseWarnings(kind, record, differences),
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
-    ].map(asRemark),
+    ].map(toRemark),
   };
 }
 
@@ -231,7 +231,7 @@ function settledEntry(
   isImport: boolean,
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
-  // While values are open, only the id of an import is recorded, and the next plan continues the import.
+  // While desired values are unknown, only the id of an imported record is saved. The next plan continues the import.
   if (differences.open.length > 0) return isImport ? importedEntry(record.id) : undefined;
   return stateEntryOf({
     kind: facts.kind,
@@ -247,7 +247,7 @@ function settledEntry(
   });
 }
 
-function asRemark(message: string): Remark {
+function toRemark(message: string): Remark {
   return { message };
 }
 
@@ -288,7 +288,7 @@ function referentsClause(changes: readonly PlannedChange[]): string | undefined 
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
   const clauseEnd = addresses.length === 1 ? 'has a new record' : 'have new records';
-  return `it refers to ${addresses.join(', ')}, which ${clauseEnd}`;
+  return `refers to ${addresses.join(', ')}, which ${clauseEnd}`;
 }
 
 /** Returns a manual step for each change. */
@@ -301,7 +301,7 @@ export function manualSteps(
   const named = leavesOf(kind, binding.resource.spec);
   const plain = plainLeaves(leaves);
   const shownFields = { ...(record as JsonObject | undefined), ...plain };
-  // The label must not use the shown record, which may contain a secret of the manifest.
+  // The label must not use the record from the platform, which may contain a secret of the manifest.
   const label = (kind.routes?.label ?? kind.label)({ ...plain, id: record?.id ?? binding.resource.name });
   return changes.map(({ path, before, after }): NextStep => {
     const reference = named.get(path);

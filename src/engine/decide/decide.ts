@@ -14,13 +14,13 @@ export function decide(facts: Facts): Decision {
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
   const ignored: Remark = {
-    message: `metadata.id names ${resource.id}, but the state manages ${entry.id}.`,
+    message: `metadata.id is ${resource.id}, but the state manages ${entry.id}.`,
     next: [{ action: 'release', address: resource.address, id: entry.id, or: 'remove_id' }],
   };
   return { ...decision, warnings: [...decision.warnings, ignored] };
 }
 
-/** Marks a resource whose record is missing, if nothing is written. */
+/** Marks the planned resource as missing if its record is missing and nothing is written. */
 function markMissing(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
   const isMissing =
     observation.status === 'missing' || (observation.status === 'remembered' && entry?.missing_since !== undefined);
@@ -48,8 +48,8 @@ function decideAction(facts: Facts): Decision {
       return decideUnknownCreate(facts, pending);
     const key = facts.kind.naturalKey?.(resource.spec)?.key;
     if (pending.natural_key !== undefined && pending.natural_key !== key) {
-      // A decision is possible once the first record is in the state.
-      const reason = `the unknown create sent at ${pending.since} succeeded, but the manifest changed since`;
+      // The change can be planned only after the record is in the state.
+      const reason = `the unknown create sent at ${pending.since} succeeded, but the manifest has changed since`;
       const address = addressInState(facts);
       const steps: NextStep[] = [{ action: 'import', address, id: observation.record.id, reason: 'succeeded' }];
       return withoutWrite(facts, 'unknown', { reason, steps });
@@ -62,7 +62,7 @@ function decideAction(facts: Facts): Decision {
       return decideExisting(facts, {
         ...observation,
         found: observation.successor && {
-          how: `its record ${binding.entry?.id} is missing, and this record has the same natural key`,
+          how: `the record ${binding.entry?.id} is missing, and this record has the same natural key`,
           isOurs: false,
         },
       });
@@ -80,7 +80,7 @@ function decideAction(facts: Facts): Decision {
   }
 }
 
-/** Returns the orphan of the observed record, if a person closed it and the manifest does not name its id. */
+/** Returns the closed orphan of the observed record, if any, unless the manifest contains its id. */
 function closedOrphanOf({ binding, observation, records }: Facts): Orphan | undefined {
   const { entry, pending, resource, released } = binding;
   if (entry !== undefined || pending !== undefined) return undefined;
@@ -90,7 +90,7 @@ function closedOrphanOf({ binding, observation, records }: Facts): Orphan | unde
 }
 
 function refuseClosed(facts: Facts, { id, closed }: Orphan): Decision {
-  const reason = `${id} is a closed orphan (${closed?.because}): it is not imported automatically`;
+  const reason = `${id} is a closed orphan (${closed?.because}), which is not imported automatically`;
   const steps: NextStep[] = [
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
     { action: 'close_orphan', id, because: 'deleted' },
@@ -98,21 +98,21 @@ function refuseClosed(facts: Facts, { id, closed }: Orphan): Decision {
   return withoutWrite(facts, 'blocked', { reason, steps });
 }
 
-/** Handles a known record that is not found. The platform may lag or fail, or the record was deleted: only a person can decide. */
+/** Handles a known record that was not found. It may have been deleted, or the platform may lag or fail, so a person has to decide. */
 function decideMissing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
-  const lost = entry ?? released;
-  if (lost === undefined) return decideCreate(facts, 'not in the workspace yet');
-  const since = entry?.missing_since === undefined ? ' (found in this run)' : ` since ${entry.missing_since}`;
+  const known = entry ?? released;
+  if (known === undefined) return decideCreate(facts, 'not in the workspace yet');
+  const since = entry?.missing_since === undefined ? 'since this run' : `since ${entry.missing_since}`;
   const reason =
     entry === undefined
-      ? `${lost.id}, a former record of ${released?.address}, is missing from the platform`
-      : `its record ${entry.id} is missing from the platform${since}`;
+      ? `${known.id}, a former record of ${released?.address}, is missing from the platform`
+      : `its record ${entry.id} is missing from the platform (${since})`;
   const returnedOrphan = returned[0];
   const isNamed = entry !== undefined && entry.id === resource.id;
   if (kind.create === undefined) return decideCreate(facts, reason);
-  if (facts.mayRecreate && !isNamed && returnedOrphan === undefined) return decideCreate(facts, reason, lost.id);
+  if (facts.mayRecreate && !isNamed && returnedOrphan === undefined) return decideCreate(facts, reason, known.id);
   const { address } = resource;
   const steps: NextStep[] =
     returnedOrphan !== undefined
@@ -139,13 +139,13 @@ function decideCreate(facts: Facts, reason: string, recreates?: string): Decisio
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
     return withoutWrite(facts, 'blocked', {
-      reason: `its id ${binding.resource.id} names no record of this workspace`,
+      reason: `no record in this workspace has the id ${binding.resource.id}`,
       steps: [{ action: 'correct_id' }],
     });
   }
   if (facts.concurrentCreate !== undefined && facts.concurrentCreate !== binding.resource.address) {
     const steps: NextStep[] = [{ action: 'resolve_first', address: facts.concurrentCreate }];
-    const reason = `the unknown create of ${facts.concurrentCreate} may have made this record`;
+    const reason = `the unknown create of ${facts.concurrentCreate} may have created this record`;
     return withoutWrite(facts, 'unknown', { reason, steps });
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);
@@ -170,7 +170,7 @@ function decideCreate(facts: Facts, reason: string, recreates?: string): Decisio
 }
 
 /**
- * Warns about fields that a new record needs because of another field and that the manifest leaves out, such as the key of a provider.
+ * Warns about fields that the manifest omits but a new record needs because of another field, such as the API key of a provider.
  */
 function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
   return Object.entries(kind.fields).flatMap(([path, { needlessWith: requirement }]) => {

@@ -18,7 +18,7 @@ export interface OwnFacts {
   readonly binding: Binding;
   readonly kind: Kind;
   readonly mayReplace: boolean;
-  /** True if fields that the platform did not apply are sent again. */
+  /** True to resend fields whose last update the platform ignored. */
   readonly retryIgnored: boolean;
   /** True if a new record may replace a missing one. */
   readonly mayRecreate: boolean;
@@ -33,19 +33,19 @@ export interface Facts extends OwnFacts {
   readonly leaves: Leaves;
   /** The next steps for references that cannot be resolved yet. */
   readonly missing: readonly NextStep[];
-  /** Targets of references whose id is known, but whose record is missing. */
+  /** Addresses that the resource refers to, whose id is known but whose record is missing. */
   readonly gone: ReadonlySet<Address>;
   /** Other records with the natural key of the manifest. */
   readonly sameKey: readonly ShownRecord[];
-  /** Another address that already has the observed record. */
+  /** Another address that already manages the observed record. */
   readonly holder: Address | undefined;
-  /** Another resource that already manages the first record of `sameKey`, and that this run does not release. */
+  /** Another address that already manages the first record of `sameKey`, unless this run releases that record. */
   readonly sameKeyHolder: Address | undefined;
   /** Another address with an unknown create of the same natural key. */
   readonly concurrentCreate: Address | undefined;
   /** Records that may be the result of an unknown create. */
   readonly candidates: readonly Candidate[];
-  /** Former records of the address that the platform reported missing and now shows again. */
+  /** Former records of the address that were reported missing and exist again. */
   readonly returned: readonly Orphan[];
   readonly records: KnownRecords;
 }
@@ -57,13 +57,13 @@ export interface Decision {
   /** The new state entry, from an import or a read. Undefined if a write follows, or if there is nothing to record. */
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly Remark[];
-  /** Records that an update would refer to and that this run did not read. */
+  /** Records that an update would refer to, but that this run did not read. */
   readonly unchecked?: readonly NamedRecord[];
 }
 
 /** Returns the decision for a resource whose references cannot be resolved yet. */
 export function waitFor(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
-  return withoutWrite(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
+  return withoutWrite(facts, 'manual', { reason: 'waits for a record that it refers to', changes, steps: [...steps] });
 }
 
 /** Returns a decision that writes nothing. */
@@ -104,7 +104,7 @@ export function creationStep({ kind, leaves }: Facts): NextStep {
   return { action: 'dashboard', instruction };
 }
 
-/** Returns the leaves without secrets, for a sentence about the record. */
+/** Returns the leaves without secrets, for messages about the record. */
 export function plainLeaves(leaves: Leaves): JsonObject {
   return Object.fromEntries(
     [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
@@ -115,7 +115,7 @@ export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> 
   readonly state: State;
   /** Prepared for all secrets of the resources and for the values of `textsToMask`. */
   readonly fingerprints: Fingerprints;
-  /** True if fields that the platform did not apply are sent again. */
+  /** True to resend fields whose last update the platform ignored. */
   readonly retryIgnored?: boolean;
 }
 

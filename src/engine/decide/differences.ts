@@ -21,7 +21,7 @@ export interface CompareInput {
   readonly published: PublishedRecord | undefined;
   readonly adopting: boolean;
   readonly ignoreDrift: readonly LeafPath[];
-  /** Send fields again that the platform did not apply. */
+  /** True to resend fields whose last update the platform ignored. */
   readonly retryIgnored: boolean;
   readonly fingerprints: Fingerprints;
   readonly owners: Owners;
@@ -29,15 +29,15 @@ export interface CompareInput {
 
 export interface Differences {
   readonly changes: readonly PlannedChange[];
-  /** Fields sent before, with the value that the platform kept instead; undefined if it is secret. */
+  /** Fields whose last update the platform ignored, with the value that it kept; undefined if that value is secret. */
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
-  /** Fields that count as in sync, although the platform returns another value: it may have normalized the value, or somebody changed it. */
+  /** Fields that count as in sync although the platform returns another value. The platform or a person may have changed the value. */
   readonly unclear: readonly LeafPath[];
-  /** Fields that the platform does not show and that are in sync according to the state. */
+  /** Fields that the platform does not return and that are in sync according to the state. */
   readonly unverified: readonly LeafPath[];
   /** Fields that count as applied, with their desired values. */
   readonly settled: Leaves;
-  /** Settled fields whose shown value differs, as `ignore_drift` allows. */
+  /** Settled fields whose value on the platform differs, as `ignore_drift` allows. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
   /** Fields that need no change, but whose desired value is not known yet. They are not recorded. */
   readonly open: readonly LeafPath[];
@@ -114,8 +114,8 @@ function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | 
 }
 
 /**
- * Returns the shown value of a field or, without a read, its baseline. Null if somebody cleared the field and the platform leaves out
- * empty fields.
+ * Returns the value of a field on the platform or, without a read, its baseline. Returns null if somebody cleared the field and the
+ * platform omits empty fields.
  */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
   if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
@@ -136,9 +136,9 @@ function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSy
   };
   if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
     const shown = observedAt(facts, path);
-    const showsOther =
+    const hasOtherValue =
       shown !== undefined && isTainted(desired) && (verdict.cause !== 'manifest' || recorded === undefined);
-    const before = showsOther ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
+    const before = hasOtherValue ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return {
       ...common,
@@ -153,11 +153,11 @@ function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSy
     ...common,
     sensitive: false,
     ...(shown !== undefined && { before: shown as Json }),
-    after: afterOf(desired),
+    after: toPlanForm(desired),
   };
 }
 
-/** Returns the changes of a create: all leaves that it sends, and those that a person must set afterwards. */
+/** Returns the changes of a create: all leaves that it sends, and all leaves that a person must set afterwards. */
 export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprints): PlannedChange[] {
   return [...leaves.keys()].sort().map((path) => {
     const desired = leaves.get(path) as Value;
@@ -169,22 +169,22 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
       // A new record has no value yet, so null needs no manual step.
       ...(rule.notAtCreate && desired !== null && { manual: true as const }),
     };
-    if (!isTainted(desired) && !rule.writeOnly) return { ...common, sensitive: false, after: afterOf(desired) };
+    if (!isTainted(desired) && !rule.writeOnly) return { ...common, sensitive: false, after: toPlanForm(desired) };
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return { ...common, sensitive: true, ...(after !== undefined && { fingerprints: { after } }) };
   });
 }
 
-/** Returns a value in the form of a plan, in which an address represents the id of a future record. */
-function afterOf(value: Value): Json {
+/** Converts a value to the format of a plan, in which an address represents the id of a record that does not exist yet. */
+function toPlanForm(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
   if (isSpecial(value)) return '(known after apply)';
-  return mapParts<Value, Json>(value, afterOf);
+  return mapParts<Value, Json>(value, toPlanForm);
 }
 
 /**
- * Returns the fingerprint of a masked value. If the value contains more than a secret, returns a digest of all of it, which detects every
- * change. A digest is as slow to guess as the fingerprints in it.
+ * Returns the fingerprint of a masked value. If the value is not a single secret, returns a digest of the whole value, which detects
+ * every change. Guessing a secret from the digest takes as long as guessing it from its fingerprint.
  */
 function fingerprintIn(masked: Json | undefined): string | undefined {
   if (masked === undefined || !isMasked(masked)) return undefined;
@@ -195,7 +195,7 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
 /** The current or former address of each record, by kind and id. */
 type Owners = ReadonlyMap<string, Address>;
 
-/** Returns the targets that have a new record although the references are unchanged. Empty if the manifest changed. */
+/** Returns the targets that have a new record although the references are unchanged. Returns none if the manifest changed. */
 function replacedReferents(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },

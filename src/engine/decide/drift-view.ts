@@ -8,13 +8,13 @@ import {
 import type { Plan } from './make-plan.ts';
 
 /**
- * Returns the drift since the last apply, as a plan with nothing else. The changes of each resource are those that an apply would
- * revert. A resource that only the manifest changed has no action. A record of another workspace is not compared and becomes a warning.
- * Side effects of writes and publishing are left out.
+ * Returns a plan that contains only the drift since the last apply: the changes that an apply would revert. A resource that changed only
+ * in its manifest has no action. A record of another workspace is not compared, and causes a warning. Notes on publishing and warnings
+ * about side effects of writes are omitted.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;
-  // A resource without a record was never applied and cannot drift.
+  // A resource without a record was never applied, so it cannot drift.
   const applied = document.resources.filter(({ id }) => id !== null);
   const isForeign = ({ address }: PlannedResource): boolean => observed.records.get(address)?.status === 'foreign';
   const [foreign, own] = [applied.filter(isForeign), applied.filter((each) => !isForeign(each))];
@@ -24,7 +24,7 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     if (observation?.status === 'shown' && observation.successor) return resource;
     if (resource.missing) return { ...resource, changes: [] };
     if (changes.length > 0) return { ...resource, changes };
-    return withoutProposal(resource);
+    return withoutAction(resource);
   });
   const reported = new Set(
     resources.filter((resource) => resource.action !== 'noop' || isNotApplied(resource)).map(({ address }) => address),
@@ -47,11 +47,11 @@ export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }
 
-/** True if the platform does not have the applied value, because it drifted or the platform never applied it. */
-export function isDrift({ cause, not_applied: isKept }: PlannedChange): boolean {
-  return cause !== 'manifest' || isKept === true;
+/** True if the platform does not have the applied value: the field drifted, or the platform ignored the update. */
+export function isDrift({ cause, not_applied: notApplied }: PlannedChange): boolean {
+  return cause !== 'manifest' || notApplied === true;
 }
 
-function withoutProposal({ steps, desired, observed_digest, ...rest }: PlannedResource): PlannedResource {
+function withoutAction({ steps, desired, observed_digest, ...rest }: PlannedResource): PlannedResource {
   return { ...rest, action: 'noop', changes: [], reason: 'no drift' };
 }

@@ -15,12 +15,12 @@ export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value
   return flatten(spec, (path) => kind.fields[path]?.opaque === true);
 }
 
-/** Returns the shown value of a leaf; undefined if it is not shown, or if the field is write-only: its value cannot be trusted. */
+/** Returns the value of a leaf in a record, if any. Ignores write-only fields, because the platform may return masks in them. */
 export function shownAt(kind: KindSchema, record: object | undefined, path: LeafPath): unknown {
   return ruleOf(kind, path).writeOnly === true ? undefined : valueAt(record, path);
 }
 
-/** True if the leaves of this object are managed one by one. */
+/** True if this field is an object whose leaves are managed separately. */
 export function isConfigObject(kind: KindSchema, root: string): boolean {
   return configObject(kind, root) !== undefined;
 }

@@ -8,7 +8,7 @@ interface GuardInput {
   readonly guards: Guards;
   readonly observed: Observed;
   readonly managed: number;
-  /** True if the state has the resource. An import does not change a managed resource. */
+  /** True if the state contains the resource. Imports do not count as changes of managed resources. */
   isManaged(resource: PlannedResource): boolean;
 }
 
@@ -44,7 +44,7 @@ function* ownerChanges(
     if (!changes.some(({ path }) => path === field)) continue;
     yield {
       guard: 'owner_change',
-      message: `${address} may be a workspace owner, and its ${field} would change; a plan without refresh cannot check`,
+      message: `${address} may be a workspace owner, and its ${field} would change; a plan without refresh cannot check this`,
     };
   }
   for (const [name, records] of observed.lists) {

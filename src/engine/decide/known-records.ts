@@ -28,7 +28,7 @@ export interface KnownRecords {
   readonly closedOrphans: ReadonlyMap<string, Orphan>;
 }
 
-/** Sufficient for a resource without references whose record is the one in the state. */
+/** Sufficient for a resource without references whose record is in the state. */
 export const NOTHING_KNOWN: KnownRecords = {
   holders: new Map(),
   owners: new Map(),
@@ -42,7 +42,7 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
   readonly observed: Observed;
 }
 
-/** Most indexes are built on first use, because most decisions need none. */
+/** Builds most indexes on first use, because most decisions do not need them. */
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = managedRecords(state);
@@ -54,7 +54,7 @@ export function knownRecords(input: RecordSources): KnownRecords {
     }
     return found;
   });
-  const missing = lazy(() => knownMissing(input, owners()));
+  const missing = lazy(() => missingRecords(input, owners()));
   const seen = lazy(() => seenRecords(input.observed));
   const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
   return {
@@ -72,8 +72,8 @@ export function knownRecords(input: RecordSources): KnownRecords {
   };
 }
 
-/** Returns the records that are missing in this run. Without a refresh, the state alone decides. */
-function knownMissing(
+/** Returns the records that are missing in this run. Without a refresh, only the state is used. */
+function missingRecords(
   { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
 ): KnownRecords['missing'] {
@@ -82,13 +82,13 @@ function knownMissing(
     if (reason === 'gone') missing.set(idKey(kind, id), address);
   }
   for (const { kind, id } of observed.returned) missing.delete(idKey(kind, id));
-  for (const [address, seen] of observed.records) {
+  for (const [address, observation] of observed.records) {
     const entry = bindings.get(address)?.entry;
     if (entry === undefined) continue;
     const key = idKey(kindOf(address), entry.id);
-    const isRemembered = seen.status === 'remembered' && entry.missing_since !== undefined;
-    if (seen.status === 'missing' || isRemembered) missing.set(key, address);
-    else if (seen.status === 'shown' && seen.record.id === entry.id) missing.delete(key);
+    const isRemembered = observation.status === 'remembered' && entry.missing_since !== undefined;
+    if (observation.status === 'missing' || isRemembered) missing.set(key, address);
+    else if (observation.status === 'shown' && observation.record.id === entry.id) missing.delete(key);
   }
   for (const key of observed.missing ?? []) missing.set(key, owners.get(key));
   return missing;
@@ -103,7 +103,7 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
   return seen;
 }
 
-/** Returns the address of the unknown create for each kind and natural key; the last by name if there are several. */
+/** Returns the address of the unknown create for each kind and natural key. If several exist, returns the alphabetically last one. */
 export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
   const sorted = [...state.pending].sort(([a], [b]) => compareText(a, b));
   return new Map(

@@ -31,12 +31,12 @@ export interface Plan {
   /** State entries of resources that need no write. */
   readonly settled: ReadonlyMap<Address, ResourceEntry>;
   readonly observed: Observed;
-  /** Records that updates would refer to and that this run did not read. */
+  /** Records that updates would refer to, but that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 
 /**
- * Decides all actions of an apply. Pure: the same input in any order gives the same plan.
+ * Decides all actions of an apply. Pure. The order of the input does not affect the plan.
  * @throws UserError if a reference names several records.
  */
 export function makePlan(input: PlanInput): Plan {
@@ -54,7 +54,7 @@ export function makePlan(input: PlanInput): Plan {
   }));
   const undeclaredResources = planUndeclared(input, planned);
   const released = new Map(undeclaredResources.toReversed().map((each) => [idKey(each.kind, each.id ?? ''), each]));
-  const all = [...planned.map((each) => afterRelease(each, released)), ...undeclaredResources].sort((a, b) =>
+  const all = [...planned.map((each) => waitForRelease(each, released)), ...undeclaredResources].sort((a, b) =>
     compareText(a.address, b.address),
   );
   const warnings = [...decisions.values()]
@@ -95,13 +95,13 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** Makes an import wait for the release of the same record at another address. Otherwise the record would become an orphan. */
-function afterRelease(planned: PlannedResource, released: ReadonlyMap<string, PlannedResource>): PlannedResource {
+function waitForRelease(planned: PlannedResource, released: ReadonlyMap<string, PlannedResource>): PlannedResource {
   const holder = planned.adopted && planned.id !== null && released.get(idKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }
 
-/** Plans the entries and unknown creates in the state that no manifest declares. */
+/** Plans the actions for state entries and unknown creates that no manifest declares. */
 function planUndeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
   const taken = new Set(planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]));
   const isUndeclared = (address: Address): boolean =>
@@ -138,18 +138,21 @@ function planForget<T>(base: T, { id, missing_since: since }: ResourceEntry) {
     action: 'forget' as const,
     id,
     ...(since === undefined
-      ? { reason: `left the manifests: ${id} stays on the platform as an orphan` }
-      : { reason: 'left the manifests', notices: [`${id} is missing from the platform since ${since}`] }),
+      ? { reason: `removed from the manifests: ${id} stays on the platform as an orphan` }
+      : {
+          reason: 'removed from the manifests',
+          notices: [`${id} has been missing from the platform since ${since}`],
+        }),
   };
 }
 
-/** Warns that two records may now serve the same purpose: one that was reported missing, and its replacement. */
+/** Warns that a record that was reported missing exists again. The record and its replacement may now serve the same purpose. */
 function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): PlanWarning {
   const holder = state.resources.get(address)?.id;
   const importStep = { action: 'import', address, id, reason: 'returned' } as const;
   return {
     address,
-    message: `the missing ${kind} ${id} is back on the platform.`,
+    message: `The missing ${kind} ${id} is back on the platform.`,
     next: [{ ...importStep, ...(holder !== undefined && { instead_of: holder }) }],
   };
 }

@@ -7,13 +7,13 @@ export interface Observed {
   readonly records: ReadonlyMap<Address, Observation>;
   /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** The ids that each name has, by lookup kind and name. */
+  /** The ids of the records with each name, by lookup kind and name. */
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
   /** Records that may be the result of unknown creates, the most likely first. */
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
-  /** Orphans that were reported missing and are shown again. They are searched for only if a record is missing. */
+  /** Orphans that were reported missing and exist again. They are searched for only if a record is missing. */
   readonly returned: readonly Orphan[];
-  /** Records that others refer to but that a read did not find, by kind and id. */
+  /** Records that others refer to but that do not exist, by kind and id. */
   readonly missing?: ReadonlySet<string>;
 }
 
@@ -36,7 +36,7 @@ export type Observation =
   | { readonly status: 'missing' }
   /** No id is known, and no listed record has the natural key. */
   | { readonly status: 'absent' }
-  /** The record belongs to another workspace, where nothing is written. */
+  /** The record belongs to another workspace. It must not be written. */
   | { readonly status: 'foreign'; readonly workspaceId: string }
-  /** Not read because refresh is off: the state entry is used instead. */
+  /** The record was not read, because refresh is off. The state entry is used instead. */
   | { readonly status: 'remembered' };

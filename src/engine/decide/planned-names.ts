@@ -26,7 +26,7 @@ export function namesOf(
   return names;
 }
 
-/** Adds to each change the names of the ids in it. */
+/** Adds to each change the names of the records whose ids are in it. */
 export function withNames(
   changes: readonly PlannedChange[],
   kind: Kind | undefined,

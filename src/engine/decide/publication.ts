@@ -9,7 +9,7 @@ import { sameValue } from './compare.ts';
 import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
-/** Returns the steps for a person after a write. `record` is undefined if the plan used the state entry instead. */
+/** Returns the step to publish a record after a write, if any. `record` is undefined if the plan used the state entry instead. */
 export function publishSteps({ publishing }: Kind, record: ShownRecord | undefined, isNew = false): NextStep[] {
   if (publishing === undefined) return [];
   const isFirst = isNew || (record !== undefined && publishing.draftStatus(record) === 'never');
@@ -28,7 +28,7 @@ export function publicationNotices(
   if (draftStatus === 'never') return ['never published'];
   if (hasStep && draftStatus !== 'edited') return [];
   if (draftStatus !== 'edited' && draftStatus !== 'unclear') return [];
-  return [editedNotice(draftStatus, hasStep ? undefined : 'run status to see what publishing would change')];
+  return [editedNotice(draftStatus, hasStep ? undefined : 'run status to see the changes that publishing would make')];
 }
 
 function editedNotice(status: 'edited' | 'unclear', detail: string | undefined): string {
@@ -38,7 +38,7 @@ function editedNotice(status: 'edited' | 'unclear', detail: string | undefined):
 
 interface DraftRecord {
   readonly record: ShownRecord;
-  /** The state entry, for fields that the record hides. */
+  /** The state entry, for fields that the platform does not return. */
   readonly entry: ResourceEntry | undefined;
 }
 
@@ -50,8 +50,8 @@ interface DraftDifferences {
 }
 
 /**
- * Compares the published version with the draft. Hidden fields of the record are taken from the state entry, as unverified, unless the
- * record did not change since it was published.
+ * Compares the published version with the draft. Hidden fields of the draft are taken from the state entry, as unverified, unless the
+ * record has not changed since it was published.
  */
 export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, version: ShownRecord): DraftDifferences {
   const changes: PlannedChange[] = [];
@@ -112,7 +112,7 @@ export function withoutVersion(
   exists: boolean,
 ): PlannedResource {
   if (planned.steps?.some(({ action }) => action === 'publish')) return planned;
-  const reason = exists ? 'its latest version cannot be read' : 'the platform shows no published version';
+  const reason = exists ? 'its latest version cannot be read' : 'the platform returns no published version';
   return { ...planned, notices: [editedNotice(status, reason)] };
 }
 
@@ -133,7 +133,7 @@ export function withGapAfter(
   return {
     ...rest,
     ...(remaining.length > 0 && { steps: remaining }),
-    ...(others.length > 0 && { notices: [`publishing it also changes ${listFields(others)}`] }),
+    ...(others.length > 0 && { notices: [`publishing also changes ${listFields(others)}`] }),
   };
 }
 

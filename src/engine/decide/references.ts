@@ -11,7 +11,7 @@ import type { DecideInput, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** Resolves the references of a resource as far as possible. Returns its leaves, and the steps that it must wait for. */
+/** Resolves the references of a resource as far as possible. Returns its leaves, and the steps that unresolved references require. */
 export function resolveReferences(
   resource: Resource,
   decisions: ReadonlyMap<Address, Decision>,
@@ -42,12 +42,12 @@ export function resolveReferences(
           lookUp(reference, input.observed.lookups) ??
           (input.bindings.has(reference.address)
             ? decisions.get(reference.address)?.id
-            : // The target is not part of this run, so only the state knows it.
+            : // The target is not part of this run, so its id comes from the state.
               input.state.resources.get(reference.address)?.id),
       ),
     ]),
   );
-  // The id is known and can be compared, but must not be written.
+  // The id of a missing record can be compared, but must not be written.
   const isMissing = (address: Address): boolean =>
     input.bindings.has(address)
       ? decisions.get(address)?.planned.missing === true
@@ -80,7 +80,7 @@ export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string,
   );
 }
 
-/** Returns the id of each name that only one record has. */
+/** Returns the record ids by name. Omits names that several records have. */
 export function uniqueIds(records: readonly LookupRecord[]): ReadonlyMap<string, string> {
   return new Map([...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])));
 }
@@ -108,7 +108,7 @@ export function refuseAmbiguousNames(resources: readonly Resource[], lookups: Ob
   });
 }
 
-/** Returns the dashboard step that adds a record with the name of a reference. */
+/** Returns the dashboard step that adds the missing target of a reference. */
 function additionStep(
   lookup: Lookup,
   { kind, target }: Reference,

@@ -17,8 +17,8 @@ interface Pair {
 }
 
 /**
- * Warns about each create that resembles a record or an unknown create without a manifest, even one outside the scope of the run. The two
- * share a value that no other record of the state has, and more fields agree than differ.
+ * Warns about each create that is probably a rename: it resembles a state entry or an unknown create without a manifest, in or outside
+ * the scope of the run. Both share a value that no other record in the state has, and more of their fields match than differ.
  */
 export function renameWarnings(
   planned: readonly PlannedResource[],
@@ -45,7 +45,7 @@ export function renameWarnings(
   });
 }
 
-/** The address of the only record with a value of a field, by field and value; undefined if several records have it. */
+/** The address of the only record with a certain value in a field, by field and value; undefined if several records have the value. */
 type Holders = ReadonlyMap<string, Address | undefined>;
 
 function holdersOf(known: Known): Holders {
@@ -65,12 +65,12 @@ interface Candidates {
   readonly holders: Holders;
 }
 
-/** Finds the record most similar to the new one; none if two are equally similar. */
+/** Finds the record that is most similar to the new one. Returns none if two are equally similar. */
 function findMostSimilar(
   { address, kind, desired = {} }: PlannedResource,
   { known, forgotten, holders }: Candidates,
 ): Pair[] {
-  // A secret cannot be compared: it is a name here and a fingerprint in the state.
+  // Secrets cannot be compared: the plan contains their names, and the state contains their fingerprints.
   const values = Object.entries(desired).filter(([, value]) => !isSecret(value));
   const candidates = new Set(values.flatMap(([path, value]) => holders.get(keyOf(kind, path, value)) ?? []));
   const [best, second] = [...candidates]

@@ -10,13 +10,13 @@ export interface Selection {
   readonly targets: readonly Address[];
   /** A resource must have all of these labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** True to select the targets without their references. */
+  /** True to exclude the resources that the selected ones refer to. */
   readonly alone?: boolean;
 }
 
 /**
- * Returns the addresses in the scope of a run: the selected ones with all their references, unless `alone`; undefined for all. A target
- * may be a glob or an earlier name. An entry without a manifest has no labels, so only a target selects it.
+ * Returns the addresses in the scope of a run: the selected addresses and, unless `alone`, all addresses that they refer to. Returns
+ * undefined if all are in scope. A target may be a glob or an earlier name. Only targets can select a state entry without a manifest.
  * @throws UserError for an unknown target and for labels that no resource has.
  */
 export function scopeOf(
@@ -32,8 +32,8 @@ export function scopeOf(
 
   const hasLabels = (resource: Resource): boolean =>
     wantedLabels.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
-  const labelled = wantedLabels.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
-  if (wantedLabels.length > 0 && labelled.length === 0) {
+  const labeled = wantedLabels.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
+  if (wantedLabels.length > 0 && labeled.length === 0) {
     const selector = wantedLabels.map(([key, value]) => `${key}=${value}`).join(',');
     throw new UserError(`no manifest matches the selector ${selector}`, {
       hint: 'Labels are set under metadata.labels.',
@@ -47,7 +47,7 @@ export function scopeOf(
     for (const name of previousNames) renamed.set(`${kind}/${name}`, address);
   }
   const current = named.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
-  const queue = [...current, ...labelled];
+  const queue = [...current, ...labeled];
   for (const address of queue) {
     if (scope.has(address)) continue;
     scope.add(address);
@@ -68,7 +68,7 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
   );
 }
 
-/** @throws UserError for an unknown address, with the most similar known one. */
+/** @throws UserError for an unknown address. The message suggests the most similar known address. */
 export function refuseUnknown(
   addresses: Iterable<Address>,
   { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },

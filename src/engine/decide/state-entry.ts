@@ -6,7 +6,7 @@ import { type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.t
 import { isTainted } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 
-/** Returns the value that the platform showed right after the last apply; undefined if unknown. */
+/** Returns the value that the platform returned right after the last apply; undefined if unknown. */
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   if (entry === undefined) return undefined;
   if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
@@ -18,12 +18,12 @@ export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Js
   return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
 }
 
-/** True if the platform kept its own value when the recorded one was sent. */
+/** True if the platform kept its own value when the recorded value was sent. */
 export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolean {
   return entry?.not_applied?.includes(path) === true;
 }
 
-/** True if an earlier read showed the leaf and its object is now shown without it: somebody cleared it. */
+/** True if somebody cleared the leaf: an earlier read returned it, and the platform now returns its config object without it. */
 export function isCleared(
   kind: Kind,
   { entry, record }: { readonly entry: ResourceEntry | undefined; readonly record: ShownRecord },
@@ -48,7 +48,7 @@ export interface EntryFacts {
   readonly settled: Leaves;
   /** Leaves that keep their recorded value. */
   readonly carried: Iterable<LeafPath>;
-  /** Settled leaves whose observed value others may have set, so that it must not become the baseline. */
+  /** Settled leaves whose observed value must not become the baseline, because others may have set it. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
   /** Settled leaves for which the platform kept its own value. */
   readonly notApplied?: Iterable<LeafPath>;
@@ -57,9 +57,9 @@ export interface EntryFacts {
   readonly fingerprints: Fingerprints;
   /** The record as read after the last write; undefined if only the response to a write is known. */
   readonly read?: ShownRecord | undefined;
-  /** Config objects whose earlier reads no longer count. */
+  /** Config objects that were resent, so that earlier reads of them are outdated. */
   readonly resent?: readonly string[];
-  /** Returns the value that counts as shown for a leaf; by default, the value in the record. */
+  /** Returns the observed value of a leaf. By default, this is the value in the record. */
   readonly shown?: (path: LeafPath) => unknown;
 }
 
@@ -115,13 +115,13 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     ...(notApplied.length > 0 && { not_applied: notApplied }),
     ...(read.length > 0 && { read }),
   };
-  // Keep the existing entry if nothing changed, as is usual.
+  // Usually nothing changed. Then keep the existing entry.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
 }
 
 /**
- * Yields the values that `stateEntryOf` and the comparison need fingerprints of: those that the platform shows where a secret is or was
- * sent.
+ * Yields the values whose fingerprints `stateEntryOf` and the comparison need: the values that the platform returns in fields in which a
+ * secret is or was sent.
  */
 export function* textsToMask(
   kind: Kind,
@@ -134,13 +134,13 @@ export function* textsToMask(
   }
 }
 
-/** True if a secret was sent, so that shown values must be compared by fingerprint. */
+/** True if the entry contains fingerprints of secrets. Values from the platform must then be compared by fingerprint. */
 export function recordsSecret(entry: ResourceEntry | undefined): boolean {
   if (entry === undefined) return false;
   return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
 }
 
-/** Returns the text of a shown value for its fingerprint. */
+/** Converts a value from the platform to a string for fingerprinting. */
 export function maskable(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown);
 }

@@ -6,7 +6,7 @@ import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 
-/** Describes the response to a create, which is the only source of shown values. */
+/** Returns the values after a create, which are known only from the response. */
 export function shownAfterCreate(kind: Kind, record: ShownRecord): ShownAfter {
   return {
     notApplied: new Set(),
@@ -22,7 +22,7 @@ export interface ShownAfter {
   showsObject(root: string): boolean;
 }
 
-/** Returns a warning for each field whose shown value differs from the sent one. */
+/** Returns a warning for each field for which the platform returned a value that differs from the sent value. */
 export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
   const kept = new Map<LeafPath, Json | undefined>();
   const warnings: string[] = [];

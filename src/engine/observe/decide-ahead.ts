@@ -11,15 +11,15 @@ import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import type { Observation } from '../decide/observed.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
 
-/** The last decision for each resource, with its inputs. It usually still applies if the resource was not loaded again. */
+/** The last decision for each resource, with its inputs. It can usually be reused if the resource was not loaded again. */
 const lastDecisions = new WeakMap<
   Resource,
   { readonly inputs: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
 >();
 
 /**
- * Decides resources that depend only on their manifest and record while other reads are in flight. In a plan with few changes, these are
- * most resources. The decisions are equal to those of `decideAll`.
+ * Decides, while other reads are in flight, the actions of resources that depend only on their manifest and record. In a plan with few
+ * changes, these are most resources. The decisions are equal to those of `decideAll`.
  */
 export class DecideAhead {
   readonly #decisions = new Map<Address, Decision>();
@@ -36,16 +36,16 @@ export class DecideAhead {
 
   add(binding: Binding, observation: Observation): void {
     this.#queue.push({ binding, observation });
-    // Let the next requests start before a batch of responses is decided.
+    // Let the next requests start before this batch of responses is processed.
     if (this.#queue.length === 1) setImmediate(() => setImmediate(() => this.decide()));
   }
 
-  /** Decides the resources added so far. Never throws: an error occurs again when all resources are decided. */
+  /** Decides the actions of the resources added so far. Never throws, because `decideAll` throws the same error later. */
   decide(): void {
     for (const { binding, observation } of this.#queue.splice(0)) {
       const { resource } = binding;
       const own = ownFacts(binding, this.#run);
-      // Fingerprints concern secrets, which do not matter here.
+      // Fingerprints are needed only for secrets, and resources with secrets are not decided here.
       const inputs = Object.values({ ...own, ...binding, binding: undefined, fingerprints: undefined });
       const last = lastDecisions.get(resource);
       if (last?.inputs.every((fact, index) => fact === inputs[index]) && jsonEqual(observation, last.observation)) {
@@ -72,7 +72,7 @@ export class DecideAhead {
         this.#decisions.set(resource.address, decision);
         lastDecisions.set(resource, { inputs, observation, decision });
       } catch {
-        // The same error ends the run when all resources are decided.
+        // `decideAll` throws the same error later.
       }
     }
   }

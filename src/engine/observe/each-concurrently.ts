@@ -1,4 +1,4 @@
-/** Calls `run` for each item, at most `concurrency` at once. Rejects at the first failure and then starts no further calls. */
+/** Calls `run` for each item, with at most `concurrency` calls at once. Rejects at the first failure, and starts no further calls. */
 export async function eachConcurrently<T>(
   items: readonly T[],
   concurrency: number,

@@ -17,12 +17,12 @@ import type { ObserveOptions } from './read-records.ts';
 export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest, PublicationsRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
-  /** Sends fields again that the platform did not apply. */
+  /** Resends fields whose last update the platform ignored. */
   readonly retryIgnored?: boolean;
   readonly version: string;
-  /** Reads that were started earlier. Their start counts as the time of the observation. */
+  /** Reads that were started while the manifests were loaded. Their start is the time of the observation. */
   readonly ahead?: ReadAhead | undefined;
-  /** Adds the routes of each changing record, and reads lists if needed. */
+  /** Adds the routes of each changing record to the plan. Reads further lists if needed. */
   readonly routes?: boolean;
   now(): Date;
 }
@@ -30,16 +30,16 @@ export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, Bindin
 export interface Snapshot {
   readonly observed: Observed;
   readonly observedAt: Date;
-  /** Prepared for all secrets of the resources, and for the values shown in their place. */
+  /** Prepared for all secrets of the resources, and for the values that the platform returns in their fields. */
   readonly fingerprints: Fingerprints;
   /** Decisions made while other reads were in flight. */
   readonly decided: ReadonlyMap<Address, Decision>;
 }
 
 /**
- * Reads everything that the run needs, each record once. Meanwhile decides the resources that do not depend on others.
+ * Reads all records that the run needs, each once. Meanwhile, decides the actions of the resources that do not depend on others.
  * @throws PlatformError if a read fails, except for a missing record.
- * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
+ * @throws UserError if all records belong to other workspaces, or if all recorded records are missing.
  */
 export async function observe(bound: Bound, request: PlanRequest): Promise<Snapshot> {
   const observedAt = request.ahead?.since ?? request.now();
@@ -63,7 +63,7 @@ export function observeOptions(request: PlanRequest): ObserveOptions {
   return { ...request, workspaceId: request.workspace.id };
 }
 
-/** Yields the values that are shown in place of secrets. They are compared by fingerprint, like the secrets themselves. */
+/** Yields the values that the platform returns in secret fields. They are compared by fingerprint, like the secrets themselves. */
 function* shownSecrets({ bindings }: Bound, observed: Observed): Generator<string> {
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);

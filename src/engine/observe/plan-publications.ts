@@ -10,23 +10,23 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './read-records.ts';
 
-/** The maximum number of drafts without an update that one plan compares. A plan without changes must send few requests. */
+/** The maximum number of drafts that one plan compares without updating them. A plan without changes must send few requests. */
 const MAX_UNCHANGED = 10;
 
-/** The result of each comparison and a digest of its inputs, by record id. With it, a loop compares each draft only once. */
+/** The result of each comparison and a digest of its inputs, by record id. With this cache, a watch compares each draft only once. */
 export type ComparedDrafts = Map<string, { readonly inputs: string; readonly unpublished: readonly LeafPath[] }>;
 
 export interface PublicationsRequest {
-  /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
+  /** The drafts to compare with their published versions. `changes`: the drafts that the plan updates, and a few others. Default: none. */
   readonly publications?: 'changes' | 'all' | undefined;
   /**
-   * Results of earlier plans in this process. With them, the few others include edited drafts, so all drafts are compared after several
-   * plans.
+   * Results of earlier plans in this process. If present, the few others include edited drafts, so that several plans together compare
+   * all drafts.
    */
   readonly comparedDrafts?: ComparedDrafts | undefined;
 }
 
-/** Compares drafts that may be unpublished with their latest version, with one read each. */
+/** Compares drafts with their latest published versions, and adds notices about differences to the plan. Reads each version once. */
 export async function planWithPublications(
   plan: Plan,
   { publications: selection, comparedDrafts: cache }: PublicationsRequest,

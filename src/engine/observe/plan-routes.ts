@@ -11,10 +11,10 @@ import { type NamedRoutes, namedRoutes, type RoutingKind, routingKinds, withRout
 import { type ObserveOptions, readList } from './read-records.ts';
 
 /**
- * Adds the routes of each changing record, and reads the lists that this needs. If a list cannot be read, the plan gets a warning, and
- * the routes that the changing records name themselves.
+ * Adds the routes of each changing record to the plan. Reads further lists if needed. If a list cannot be read, adds a warning, and only
+ * the routes that the changing records themselves contain.
  * @param desired all resources of the manifests.
- * @throws only if the run was interrupted, or for a bug.
+ * @throws PlatformError if the run was interrupted. Other failures to read a list become warnings.
  */
 export async function planWithRoutes(plan: Plan, desired: readonly Resource[], options: ObserveOptions): Promise<Plan> {
   const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);

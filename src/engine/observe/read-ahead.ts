@@ -9,26 +9,26 @@ interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId'
   now(): Date;
 }
 
-/** The result of a read; undefined if it failed before `manifestsRead` was called. */
-type Started<T> = Promise<T | undefined>;
+/** A read in progress. Resolves to undefined if the read fails before `manifestsRead` is called. */
+type PendingRead<T> = Promise<T | undefined>;
 
 interface ExpectedRecord {
   readonly kind: Kind;
   readonly entry: ResourceEntry;
-  started: Started<Observation> | undefined;
+  started: PendingRead<Observation> | undefined;
 }
 
 /**
- * Starts the reads of a plan while the manifests are still being loaded: known records as their declarations appear, and the lists of
- * kinds and lookups in use. Each result is returned only once, so that a second read gets current values.
+ * Starts the reads of a plan while the manifests are still being loaded: managed records, as soon as their manifests are parsed, and the
+ * lists of the kinds and lookups in use. Each result is returned only once, so that a second read gets current values.
  */
 export class ReadAhead {
   readonly since: Date;
   readonly #options: ReadAheadOptions;
   readonly #records = new Map<string, ExpectedRecord>();
-  readonly #lists = new Map<string, Started<readonly ShownRecord[]>>();
-  readonly #lookups = new Map<string, Started<readonly LookupRecord[]>>();
-  /** All lists that were started, including those already returned. */
+  readonly #lists = new Map<string, PendingRead<readonly ShownRecord[]>>();
+  readonly #lookups = new Map<string, PendingRead<readonly LookupRecord[]>>();
+  /** The names of all lists whose read was started, including the lists that were already returned. */
   readonly #startedLists = new Set<string>();
   readonly #queue: ExpectedRecord[] = [];
   #next = 0;
@@ -41,7 +41,7 @@ export class ReadAhead {
     this.since = options.now();
   }
 
-  /** Called for each declaration. Replaces long strings of its spec with the equal strings of the state. */
+  /** Called for each declaration. Replaces long strings in its spec with the equal strings of the state. */
   declared(address: Address, spec?: unknown): void {
     const managed = this.#options.state.resources.get(address);
     internStringsOf(managed, spec);
@@ -67,15 +67,15 @@ export class ReadAhead {
   }
 
   /**
-   * Called when all manifests are loaded. The redactor then knows their secrets, so failures may be kept from then on. Records whose read
-   * failed earlier are read again.
+   * Called when all manifests are loaded. Their secrets are then known and can be redacted from error messages, so later failures are
+   * kept. Records whose read failed earlier are read again.
    */
   manifestsRead(): void {
     this.#keepsFailures = true;
   }
 
-  /** Returns the read of a record, and starts it if it is only queued; undefined if the record was not declared. */
-  record(kind: Kind, id: string): Started<Observation> | undefined {
+  /** Returns the read of a record. Starts a queued read immediately. Returns undefined if no read of the record was requested. */
+  record(kind: Kind, id: string): PendingRead<Observation> | undefined {
     const key = idKey(kind.name, id);
     const expected = this.#records.get(key);
     this.#records.delete(key);
@@ -84,11 +84,11 @@ export class ReadAhead {
     return expected.started;
   }
 
-  list(kind: string): Started<readonly ShownRecord[]> | undefined {
+  list(kind: string): PendingRead<readonly ShownRecord[]> | undefined {
     return takeOnce(this.#lists, kind);
   }
 
-  lookup(name: string): Started<readonly LookupRecord[]> | undefined {
+  lookup(name: string): PendingRead<readonly LookupRecord[]> | undefined {
     return takeOnce(this.#lookups, name);
   }
 
@@ -107,9 +107,9 @@ export class ReadAhead {
     }
   }
 
-  #read({ kind, entry }: ExpectedRecord): Started<Observation> {
+  #read({ kind, entry }: ExpectedRecord): PendingRead<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
-    // Intern before the result is stored: otherwise the prompts of 10,000 records would be in memory twice.
+    // Intern strings before the result is stored. Otherwise, the prompts of 10,000 records would be in memory twice.
     const interned = reading.then((observation) => {
       if (observation.status === 'shown') internStringsOf(entry, observation.record);
       return observation;
@@ -117,15 +117,15 @@ export class ReadAhead {
     return this.#guarded(interned);
   }
 
-  #list<T>(name: string, lists: Map<string, Started<T>>, read: () => Promise<T>): void {
+  #list<T>(name: string, lists: Map<string, PendingRead<T>>, read: () => Promise<T>): void {
     if (this.#abandoned || this.#startedLists.has(name)) return;
     this.#startedLists.add(name);
     lists.set(name, this.#guarded(read()));
   }
 
-  #guarded<T>(reading: Promise<T>): Started<T> {
+  #guarded<T>(reading: Promise<T>): PendingRead<T> {
     const guarded = reading.catch((error: unknown): undefined => {
-      // A failing platform gets no further requests in advance.
+      // Do not send further requests ahead of time to a failing platform.
       this.#abandoned = true;
       if (this.#keepsFailures) throw error;
     });
@@ -134,7 +134,7 @@ export class ReadAhead {
   }
 }
 
-/** Prevents an unhandled rejection of a promise that nobody awaits. */
+/** Prevents an unhandled rejection if nothing awaits the promise. */
 function ignoreFailure(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }

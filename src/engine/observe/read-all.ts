@@ -28,9 +28,9 @@ interface ReadRun extends ReadAllContext {
 }
 
 /**
- * Reads everything that a plan of these resources needs, each record once: listed kinds by their lists, others one by one.
+ * Reads all records that a plan of these resources needs, each once. Kinds with a list are read by listing them, others one by one.
  * @throws PlatformError if a read fails, except for a missing record.
- * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
+ * @throws UserError if all records belong to other workspaces, or if all recorded records are missing.
  */
 export async function readAll(bindings: readonly Binding[], options: ReadAllContext): Promise<Observed> {
   const records = new Map<Address, Observation>();
@@ -73,7 +73,7 @@ async function readListed(
   return lists;
 }
 
-/** Reads the lists of lookups that references name. */
+/** Reads the lists of the lookups that references use. */
 async function readLookups(bindings: readonly Binding[], reading: ReadRun): Promise<Observed['lookups']> {
   const names = new Set(bindings.flatMap(({ resource }) => references(resource.spec).map(({ kind }) => kind)));
   const needed = [...lookups.values()].filter(({ name }) => names.has(name));
@@ -109,15 +109,16 @@ async function listOf<T>(
   return shown;
 }
 
-/** Searches for the records of unknown creates of unlisted kinds. */
+/** Searches for records that may be the result of unknown creates, for kinds without a list. */
 async function searchAll(bindings: readonly Binding[], options: ObserveOptions): Promise<Map<Address, Candidate[]>> {
   const found = new Map<Address, Candidate[]>();
   for (const kind of kinds.values()) {
-    const lost = new Map<Address, PendingCreate>();
+    const unknownCreates = new Map<Address, PendingCreate>();
     for (const { resource, pending } of bindings) {
-      if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
+      if (resource.kind === kind.name && pending !== undefined) unknownCreates.set(resource.address, pending);
     }
-    for (const [address, candidates] of await searchCandidates(kind, lost, options)) found.set(address, candidates);
+    const candidatesByAddress = await searchCandidates(kind, unknownCreates, options);
+    for (const [address, candidates] of candidatesByAddress) found.set(address, candidates);
   }
   return found;
 }
@@ -137,7 +138,7 @@ async function readOne(binding: Binding, options: ReadAllContext): Promise<Obser
   };
 }
 
-/** Reads the published version, only for an import whose record hides fields of the manifest. */
+/** Returns the published version for an import. Reads it only if the record lacks fields that the manifest sets. */
 async function publishedOf(
   kind: Kind,
   { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
@@ -149,7 +150,7 @@ async function publishedOf(
   return isHidden ? kind.published(options.client, record) : undefined;
 }
 
-/** The minimum number of missing records that cannot be ordinary deletions. */
+/** If at least this many records are managed and all of them are missing, they were probably not deleted on purpose. */
 const MIN_SUSPICIOUS = 3;
 
 function refuseWhenAllMissing(
@@ -164,7 +165,7 @@ function refuseWhenAllMissing(
   throw new UserError(`none of the ${managed.length} ${scope} exists`, {
     hint: isLoopback(new URL(workspace.baseUrl).hostname)
       ? 'An emulator without --data FILE loses its records when it stops.'
-      : 'Check the API key, base_url and the state; the platform may also have a fault.',
+      : 'Check the API key, base_url and the state; the platform may also be at fault.',
     next: [{ action: 'recreate', address: 'all' }],
   });
 }
@@ -172,8 +173,8 @@ function refuseWhenAllMissing(
 const REMEMBERED: Observation = { status: 'remembered' };
 
 /**
- * Returns the keys of the records that do not exist. Reads each record once, if its kind can be read by id. A record counts as existing
- * if its read fails.
+ * Returns the keys of the records that do not exist. Reads each record once, if its kind can be read by id. If a read fails, its record
+ * counts as existing.
  */
 export async function missingAmong(
   mentions: readonly { readonly kind: string; readonly id: string }[],
@@ -198,8 +199,8 @@ async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promi
 }
 
 /**
- * Returns the orphans of these kinds that were reported missing and are shown again. One of them may be the missing record. Orphans of
- * unlisted kinds are read one by one.
+ * Returns the orphans of these kinds that were reported missing and exist again. A person may import such an orphan instead of a record
+ * that is missing now. Orphans of kinds without a list are read one by one.
  */
 async function returnedOrphans(
   kinds: ReadonlySet<string>,

@@ -10,7 +10,7 @@ import { valueAt } from '../../values/path.ts';
 import type { Binding } from '../decide/bind.ts';
 import type { Observation } from '../decide/observed.ts';
 
-/** Reads one record by id. A missing record is an observation, not an error. */
+/** Reads one record by id. If it does not exist, returns an observation instead of throwing. */
 export async function getRecord(
   kind: Kind,
   { id, client, workspaceId }: { id: string } & Pick<ObserveOptions, 'client' | 'workspaceId'>,
@@ -33,12 +33,12 @@ export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observ
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }
 
-/** The minimum length, in characters, of a string that is worth sharing. Prompts have thousands. */
+/** The minimum length of a string that is shared, in characters. Prompts have thousands of characters. */
 const MIN_SHARED_LENGTH = 256;
 
 /**
- * Replaces long strings of a spec or a record with the equal strings of the state entry, so that each of 10,000 prompts is in memory
- * once. Mutates an object that was just read, but only with equal values.
+ * Replaces long strings in a spec or a record with the equal strings of the state entry, so that each of 10,000 prompts is in memory
+ * only once. Mutates the target, which was just read, but changes no value.
  */
 export function internStringsOf(entry: ResourceEntry | undefined, target: unknown): void {
   for (const [path, text] of Object.entries(entry?.recorded ?? {})) {
@@ -54,14 +54,14 @@ export interface ObserveOptions {
   readonly workspaceId: string;
   readonly state: State;
   readonly concurrency: number;
-  /** If false, records in the state are not read; only the others are searched for. */
+  /** If false, records that have a state entry are not read. All other records are. */
   readonly refresh: boolean;
-  /** Accepts that all recorded records are missing, which otherwise suggests a wrong API key. */
+  /** If true, the run continues even if all recorded records are missing. By default it fails, because the API key may be wrong. */
   readonly evenIfAll: boolean;
   readonly onProgress?: OnReadProgress;
 }
 
-/** Returns all records of a kind or a lookup; empty if the platform cannot list them. */
+/** Returns all records of a kind or a lookup, or an empty array if the platform cannot list them. */
 export async function readList<T>(
   source: { list?(client: PlatformClient): AsyncIterable<T> },
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
@@ -91,7 +91,7 @@ export async function readList<T>(
 }
 
 /**
- * Matches resources to a list: the record with the recorded id, else the one with the natural key.
+ * Yields the observation of each resource, based on a list: the record with the recorded id, or else the record with the natural key.
  * @throws UserError if several records have the natural key.
  */
 export function* matchToList(
@@ -131,14 +131,14 @@ function ambiguityProblem({ address, source }: Resource, records: readonly Shown
   return `${source.file}:${source.line}  ${address} matches ${ids.length} records: ${ids.join(', ')}`;
 }
 
-/** Progress of the reads, in records. */
+/** The progress of reading, in records. */
 export interface ReadProgress {
   readonly done: number;
   /** The number of records known so far. */
   readonly total: number;
-  /** Reads of single records in flight. */
+  /** The number of single-record reads in flight. */
   readonly inFlight: number;
-  /** True while a list is being read, so `total` may grow. */
+  /** True while a list is being read. `total` may then still increase. */
   readonly growing: boolean;
 }
 
@@ -152,7 +152,7 @@ export class ReadCounter {
   readonly #onProgress: OnReadProgress;
   readonly #client: Pick<PlatformClient, 'atOnce'> | undefined;
 
-  /** @param client limits the number of reads in flight. */
+  /** @param client its concurrency limit caps the reported number of reads in flight. */
   constructor(onProgress?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
     this.#onProgress = onProgress;
     this.#client = client;
@@ -167,7 +167,7 @@ export class ReadCounter {
     this.#notify();
   }
 
-  /** Counts the read of one expected record. */
+  /** Runs the read of one expected record, and counts it. */
   async single(read: () => Promise<void>): Promise<void> {
     this.#inFlight += 1;
     try {
@@ -178,7 +178,7 @@ export class ReadCounter {
     this.done(1);
   }
 
-  /** Marks the read of a list, whose length is known only at its end. */
+  /** Runs the read of a list. The number of records is unknown until the read ends. */
   async list(read: () => Promise<void>): Promise<void> {
     this.#lists += 1;
     try {

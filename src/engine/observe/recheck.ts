@@ -4,19 +4,19 @@ import { getRecord, type ObserveOptions, readList, unlisted } from './read-recor
 
 export type Recheck = ReturnType<typeof createRecheck>;
 
-/** Reads records again some time after the plan was made. A list is reused for at most `maxAgeMilliseconds`. */
+/** Returns functions that read records again after the plan was made. A list is reused for at most `maxAgeMilliseconds`. */
 export function createRecheck(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
 ) {
-  const lists = new Map<string, { readonly at: number; readonly listed: Promise<ListIndex> }>();
+  const lists = new Map<string, { readonly readAt: number; readonly index: Promise<ListIndex> }>();
   const listOf = (kind: Kind): Promise<ListIndex> => {
-    let recent = lists.get(kind.name);
-    if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
-      recent = { at: now().getTime(), listed: listAll(kind, { client, workspaceId }) };
-      lists.set(kind.name, recent);
+    let cached = lists.get(kind.name);
+    if (cached === undefined || now().getTime() - cached.readAt > maxAgeMilliseconds) {
+      cached = { readAt: now().getTime(), index: listAll(kind, { client, workspaceId }) };
+      lists.set(kind.name, cached);
     }
-    return recent.listed;
+    return cached.index;
   };
   return {
     async at(kind: Kind, id: string): Promise<Observation> {
@@ -25,10 +25,10 @@ export function createRecheck(
       const record = (await listOf(kind)).byId.get(id);
       return record === undefined ? unlisted(id, client) : { status: 'shown', record };
     },
-    /** True if a list shows a record with this natural key; false for kinds without a list. */
+    /** Returns true if the list contains a record with this natural key; false for kinds without a list. */
     holdsKey: async (kind: Kind, key: string): Promise<boolean> =>
       kind.list !== undefined && (await listOf(kind)).byKey.has(key),
-    /** Reads the list again and returns the records with this natural key; empty for kinds without a list. */
+    /** Reads the list again. Returns the records with this natural key, or an empty array for kinds without a list. */
     async withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]> {
       if (kind.list === undefined) return [];
       return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];
@@ -42,9 +42,9 @@ interface ListIndex {
 }
 
 async function listAll(kind: Kind, platform: Pick<ObserveOptions, 'client' | 'workspaceId'>): Promise<ListIndex> {
-  const shown = await readList(kind, platform);
+  const records = await readList(kind, platform);
   return {
-    byId: new Map(shown.map((record) => [record.id, record])),
-    byKey: Map.groupBy(shown, (record) => kind.naturalKeyOf?.(record)),
+    byId: new Map(records.map((record) => [record.id, record])),
+    byKey: Map.groupBy(records, (record) => kind.naturalKeyOf?.(record)),
   };
 }

@@ -3,7 +3,7 @@ import { dashboardUrl } from '../../project/dashboard-address.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
-/** Returns the link templates of a workspace by kind, if any. */
+/** Returns the dashboard URL templates of a workspace by kind, if any. */
 export function dashboardOf({ dashboard }: Pick<WorkspaceConfig, 'dashboard'>): PlanDocument['dashboard'] {
   if (dashboard === undefined) return undefined;
   const templates = [...kinds.values()].flatMap(({ name, dashboardKey }) => {
@@ -13,7 +13,7 @@ export function dashboardOf({ dashboard }: Pick<WorkspaceConfig, 'dashboard'>): 
   return templates.length === 0 ? undefined : Object.fromEntries(templates);
 }
 
-/** Adds a dashboard link to each resource that needs a person's attention there. */
+/** Adds a dashboard URL to each resource for which a person has to do or check something in the dashboard. */
 export function withDashboardLinks(
   document: PlanDocument,
   dashboard: PlanDocument['dashboard'] = document.dashboard,
@@ -28,7 +28,7 @@ export function withDashboardLinks(
   return { ...document, dashboard, resources };
 }
 
-/** Returns the dashboard address of a record; undefined if the workspace has no template for the kind. */
+/** Returns the dashboard URL of a record; undefined if the workspace has no template for the kind. */
 export function recordUrl(
   { dashboard = {} }: Pick<PlanDocument, 'dashboard'>,
   { kind, id }: { readonly kind: string; readonly id: string | null },
@@ -37,7 +37,7 @@ export function recordUrl(
   return template === undefined ? undefined : dashboardUrl(template, id);
 }
 
-/** True if a person has to do or check something in the dashboard. A record that is still to be created has no link. */
+/** True if a person has to do or check something in the dashboard. A record that does not exist yet needs no URL. */
 function needsDashboard({ action, id, steps = [], notices = [] }: PlannedResource): boolean {
   if (action === 'unknown' || action === 'manual') return true;
   return id !== null && (action === 'forget' || action === 'replace' || steps.length + notices.length > 0);

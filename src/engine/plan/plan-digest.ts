@@ -3,7 +3,7 @@ import { canonicalJson } from '../../values/json.ts';
 import { writes } from './plan-actions.ts';
 import type { PlanDocument } from './plan-document.ts';
 
-/** Adds a digest of the plan, which detects an edited or truncated file. */
+/** Adds a digest to the plan, which detects edited or truncated plan files. */
 export function withDigest(document: PlanDocument): PlanDocument {
   return { ...document, digest: digestOfPlan(document) };
 }
@@ -16,7 +16,7 @@ export function digestOfPlan(plan: object): string {
 
 /**
  * Returns a digest of the parts of a plan that a person approves: all writes, their target, the observed records, and the secrets. Plans
- * with the same digest make the same writes. Their notes and unchanged resources may differ.
+ * with equal digests perform the same writes, but their notes and unchanged resources may differ.
  */
 export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;

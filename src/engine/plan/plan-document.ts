@@ -25,7 +25,7 @@ export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['su
   return summary;
 }
 
-/** True for an unknown create without a candidate. */
+/** True for an unknown create for which no candidate record was found. */
 export function isUnconfirmed({ action, steps = [] }: PlannedResource): boolean {
   return (
     action === 'unknown' &&
@@ -34,7 +34,7 @@ export function isUnconfirmed({ action, steps = [] }: PlannedResource): boolean 
   );
 }
 
-/** Resources with a new name and no other change. */
+/** Returns the resources with a new name and no other change. */
 export function renamedIn(resources: readonly PlannedResource[]): readonly PlannedResource[] {
   return resources.filter(({ action, previous_address }) => action === 'noop' && previous_address !== undefined);
 }

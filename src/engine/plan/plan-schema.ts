@@ -4,12 +4,12 @@ import { dashboardTemplate } from '../../project/dashboard-template.ts';
 import { describedObject, jsonValue } from '../../values/described.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
-/* Only code that validates plans imports values of this file, because building the schemas delays the start. */
+/* Only code that validates plans may import values from this file, because building the schemas slows down startup. */
 
-/** A flag that is true or absent. */
+/** Returns the schema of a flag that is true or absent. */
 const flag = (description: string) => z.literal(true).optional().describe(description);
 
-/** A list of strings that is absent if it would be empty. */
+/** Returns the schema of a list of strings that is absent if it would be empty. */
 const strings = (description: string) => z.array(z.string()).optional().describe(description);
 
 export const plannedChange = describedObject('One field that differs.', {
@@ -23,7 +23,7 @@ export const plannedChange = describedObject('One field that differs.', {
       'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
     ),
   cause: z.enum(['manifest', 'drift', 'both']).describe('The side that changed: the manifest, the platform, or both.'),
-  verified: z.boolean().describe('False if the platform does not show the field: `before` is the value last sent.'),
+  verified: z.boolean().describe('False if the platform does not return the field. `before` is the value last sent.'),
   sensitive: z.boolean().describe('True for a secret.'),
   manual: flag('Present for a manual step: the API cannot make this change.'),
   not_applied: flag('Present when the value was sent before and the platform ignored it.'),
@@ -31,17 +31,17 @@ export const plannedChange = describedObject('One field that differs.', {
     .record(z.string(), z.string())
     .optional()
     .describe('The addresses or platform names of the records whose ids are in `before` and `after`.'),
-  referents: strings('Present when the manifest is unchanged and a resource it refers to has a new record.'),
+  referents: strings('Addresses of referenced resources with new records. Present if the manifest is unchanged.'),
   fingerprints: z
     .strictObject({ before: z.string().optional(), after: z.string().optional() })
     .optional()
     .describe('Present for a sensitive change. Equal fingerprints mean equal secrets.'),
 });
 
-export const plannedRoute = describedObject('A record that is linked to another, e.g. a phone number to an agent.', {
+export const plannedRoute = describedObject('A link from another record to this one, e.g. from a phone number.', {
   kind: z.string(),
-  id: z.string().nullable().describe('Id of the record that is linked to this one; null before it is created.'),
-  address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
+  id: z.string().nullable().describe('Id of the other record; null before it is created.'),
+  address: z.string().nullable().describe('Address of the other record; null if it is not managed.'),
   label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
   ways: z.array(z.string()).describe('The current links, e.g. `inbound`.'),
   coming: strings('Links that a manual step in this plan adds.'),
@@ -58,7 +58,7 @@ export const plannedResource = describedObject('The planned action of one resour
     .regex(/^https?:\/\//)
     .optional()
     .describe(
-      'Address in the dashboard: of the record, or of the list if its id is not known. Present if a person has to do something there and the workspace has `dashboard`.',
+      'Dashboard URL of the record, or of the list if the id is unknown. Present if a person has to act in the dashboard and the workspace has the setting `dashboard`.',
     ),
   source: z
     .strictObject({ file: z.string(), line: z.int() })
@@ -68,20 +68,20 @@ export const plannedResource = describedObject('The planned action of one resour
   changes: z.array(plannedChange),
   adopted: flag('Present when an existing record is imported.'),
   missing: flag('Present when the record is missing from the platform and this plan does not recreate it.'),
-  missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
+  missing_since: z.string().optional().describe('ISO 8601: the time when a run first found the record missing.'),
   recreates: z
     .string()
     .optional()
     .describe('For a create: id of the missing record that it replaces (--allow-recreate).'),
   previous_address: z.string().optional().describe('The address before a rename.'),
   steps: z.array(nextStep).optional().describe('The next steps.'),
-  unverified: strings('Managed fields that the platform does not show; compared with the values last sent.'),
-  not_applied: strings('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
+  unverified: strings('Managed fields that the platform does not return, compared with the values last sent.'),
+  not_applied: strings('Fields whose last update the platform ignored. They are not in sync, and are not resent.'),
   depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
   desired: z
     .record(z.string(), jsonValue)
     .optional()
-    .describe('The desired values, by path, in the forms of a manifest.'),
+    .describe('The desired values, by path, with value forms as in a manifest.'),
   left_out: z
     .record(z.string(), z.array(z.string()))
     .optional()
@@ -89,12 +89,12 @@ export const plannedResource = describedObject('The planned action of one resour
   labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
   ignore_drift: strings('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
   notices: strings('Notes on the record, one clause each.'),
-  released: strings('Fields that left the manifest.'),
+  released: strings('Fields that were removed from the manifest.'),
   routes: z
     .array(plannedRoute)
     .optional()
-    .describe('Records linked to this one, as the platform showed them; absent if they were not read.'),
-  observed_digest: z.string().optional().describe('Digest of the record that the plan was made from.'),
+    .describe('Links from other records to this one, as returned by the platform; absent if they were not read.'),
+  observed_digest: z.string().optional().describe('Digest of the record from which the plan was made.'),
 });
 
 const planWarning = z.strictObject({
@@ -102,14 +102,14 @@ const planWarning = z.strictObject({
   message: z.string(),
   next: z.array(nextStep).optional().describe('The next steps.'),
   may_erase: strings(
-    'Fields that the update may erase: neither declared nor shown. Secrets first, then fields that are hard to restore.',
+    'Fields that the update may erase, because they are neither declared nor returned by the platform. Secrets come first, then fields that are hard to restore.',
   ),
 });
 
 export const violation = describedObject('A violation of a policy by a resource.', {
   rule: z.string().describe('Name of the rule.'),
   policy_file: z.string().describe('The file that contains the rule.'),
-  id: z.string().describe('The same in every plan for one rule and resource. A waiver in a saved plan refers to it.'),
+  id: z.string().describe('Equal in all plans for one rule and resource. Waivers in saved plans refer to this id.'),
   severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
   address: z.string(),
   message: z.string(),
@@ -121,7 +121,7 @@ export const violation = describedObject('A violation of a policy by a resource.
     ),
   path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
   waivable: z.literal(false).optional().describe('Present if --waive cannot lift the violation.'),
-  waived: z.string().optional().describe('Present if --waive lifts the violation: the given reason.'),
+  waived: z.string().optional().describe('The reason given to --waive. Present if --waive lifts the violation.'),
 });
 
 export const planDocument = describedObject('A voxform plan', {
@@ -130,7 +130,7 @@ export const planDocument = describedObject('A voxform plan', {
   workspace: z.string(),
   workspace_id: z.string(),
   base_url: z.string(),
-  state: describedObject('The state that the plan was made from.', {
+  state: describedObject('The state from which the plan was made.', {
     lineage: z.string(),
     serial: z.int(),
     salt: z.string().describe('Key of the fingerprints of secret values.'),
@@ -138,10 +138,10 @@ export const planDocument = describedObject('A voxform plan', {
   dashboard: z
     .record(z.string(), dashboardTemplate())
     .optional()
-    .describe('URL templates of records in the dashboard, with {id}, by kind; absent without the setting.'),
+    .describe('Dashboard URL templates of records, with {id}, by kind; absent if the setting is absent.'),
   refreshed: z
     .boolean()
-    .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
+    .describe('False if the managed records were not read (--no-refresh). The plan is then based on the state alone.'),
   summary: z
     .strictObject(
       Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<(typeof actions)[number], z.ZodInt>,

@@ -4,7 +4,7 @@ import { type Address, idKey } from '../../manifests/resource.ts';
 import { isObject, type Json } from '../../values/json.ts';
 import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-document.ts';
 
-/** A kind whose records are linked to others. */
+/** A kind whose records are linked to records of other kinds, such as phone numbers to agents. */
 export type RoutingKind = Kind & { readonly routes: Routes };
 
 /** Returns the kinds whose records may be linked to a record that the plan changes. */
@@ -24,10 +24,10 @@ function targetsOf(kind: RoutingKind): string[] {
   return Object.keys(kind.routes.ways).map((path) => targetOf(kind, path));
 }
 
-/** The records that each changing record names, by the address of the changing record. */
+/** The linked records that each changing record lists in one of its fields, by the address of the changing record. */
 export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
 
-/** Finds the records of a kind that the changing records name, if the kind cannot be listed. */
+/** Returns the linked records that changing records list. Used for a kind whose own list cannot be read. */
 export function namedRoutes(
   kind: RoutingKind,
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -44,7 +44,7 @@ export function namedRoutes(
 
 interface RouteSources {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** The named records of each kind whose list cannot be read. */
+  /** The linked records of each kind whose list cannot be read. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
   addressOf(kind: string, id: string): Address | undefined;
   /** Returns the record without its secrets. */
@@ -52,8 +52,8 @@ interface RouteSources {
 }
 
 /**
- * Adds to each changing record its routes, and how the manual steps of the plan change them. Kinds that could not be read are left out.
- * Pure.
+ * Adds routes to each changing record, including the routes that manual steps of the plan add or remove. Omits kinds that could not be
+ * read. Pure.
  */
 export function withRoutes(document: PlanDocument, sources: RouteSources): PlanDocument {
   const listed = [...kinds.values()].filter(isRouting).filter(({ name }) => sources.lists.has(name));
@@ -69,7 +69,7 @@ export function withRoutes(document: PlanDocument, sources: RouteSources): PlanD
   }
   if (listed.length === 0 && named.size === 0) return document;
   for (const kind of listed) {
-    for (const record of sources.lists.get(kind.name) ?? []) addShown(collector, { kind, record, sources });
+    for (const record of sources.lists.get(kind.name) ?? []) addListed(collector, { kind, record, sources });
   }
   for (const resource of document.resources) {
     const kind = listed.find(({ name }) => name === resource.kind);
@@ -87,7 +87,7 @@ export function withRoutes(document: PlanDocument, sources: RouteSources): PlanD
   };
 }
 
-/** True if an apply changes how a record behaves. */
+/** True if an apply updates or replaces the record. */
 function changesRecord({ action }: PlannedResource): boolean {
   return action === 'update' || action === 'replace';
 }
@@ -103,7 +103,7 @@ interface CollectedRoute {
   readonly leaving: Set<string>;
 }
 
-/** Collects routes by target: its id, or its address if it has no id yet. */
+/** Collects routes by target. The key is the id of the target, or its address if it has no id yet. */
 class RouteCollector {
   readonly #byTarget = new Map<string, Map<string, CollectedRoute>>();
 
@@ -132,7 +132,7 @@ class RouteCollector {
   }
 }
 
-function addShown(
+function addListed(
   collector: RouteCollector,
   { kind, record, sources }: { kind: RoutingKind; record: ShownRecord; sources: RouteSources },
 ): void {
@@ -149,7 +149,7 @@ function addShown(
   }
 }
 
-/** Adds the route of a record that another one names, as an object or by one of its fields. The form is not documented. */
+/** Adds the route of a record that its target lists, as an object or as the value of one field. The API does not document the format. */
 function addNamed(
   collector: RouteCollector,
   { kind, address, item, sources }: { kind: RoutingKind; address: Address; item: unknown; sources: RouteSources },
@@ -165,7 +165,7 @@ function addNamed(
   collector.route(address, base).ways.add(routes.named.way);
 }
 
-/** Adds the links that the plan asks a person to add or to remove. */
+/** Adds routes for the links that manual steps of the plan add or remove. */
 function addPlanned(
   collector: RouteCollector,
   { kind, resource, sources }: { kind: RoutingKind; resource: PlannedResource; sources: RouteSources },
@@ -176,7 +176,7 @@ function addPlanned(
     id: resource.id,
     address: resource.address,
     label:
-      kind.routes.label(shown === undefined ? declaredIn(resource) : sources.withoutSecrets(kind.name, shown)) ||
+      kind.routes.label(shown === undefined ? declaredRecord(resource) : sources.withoutSecrets(kind.name, shown)) ||
       resource.address,
   };
   for (const { path, before, after, manual } of resource.changes) {
@@ -194,7 +194,7 @@ function targetKey(kind: string, value: Json | undefined): string | undefined {
   return undefined;
 }
 
-/** Returns the declared values of a future record, without secrets. */
-function declaredIn({ id, changes }: PlannedResource): ShownRecord {
+/** Returns the declared values of a record that does not exist yet, without secrets. */
+function declaredRecord({ id, changes }: PlannedResource): ShownRecord {
   return { ...Object.fromEntries(changes.map(({ path, after }) => [path, after])), id: id ?? '' };
 }

@@ -6,7 +6,7 @@ import { digestOfPlan } from './plan-digest.ts';
 import type { PlanDocument } from './plan-document.ts';
 import { planDocument } from './plan-schema.ts';
 
-/** The maximum depth of a plan. Manifests nest less than half as deep. */
+/** The maximum nesting depth of a plan. The maximum for manifests is less than half of this. */
 const MAX_DEPTH = 250;
 
 const NEWER_HINT = 'Use that version, or plan again with this one.';
@@ -17,7 +17,7 @@ const ENCRYPTED_HEADER =
 
 /**
  * Parses a saved plan.
- * @throws UserError if the file is encrypted, not JSON, not a plan, of another format or a newer version, or edited.
+ * @throws UserError if the file is encrypted, is not a plan in JSON, has another format, was made by a newer version, or was edited.
  */
 export function parseSavedPlan(
   text: string,
@@ -54,11 +54,11 @@ export function parseSavedPlan(
   }
   const parsed = planDocument.safeParse(data);
   if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
-  // The parsed copy may have another order of fields.
+  // The parsed copy may have a different order of fields.
   return data as unknown as PlanDocument;
 }
 
-/** True if version `a` is newer, by its three numbers. False if `a` is invalid. */
+/** Returns true if version `a` is newer than `b`. Compares only the three numbers. Returns false if `a` is invalid. */
 function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (const [index, number] of left.entries()) {

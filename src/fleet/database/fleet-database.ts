@@ -19,7 +19,7 @@ import { keepStatesIn } from '../fleet-state.ts';
 import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
 export interface FleetStatements {
-  /** Returns the rows of one statement. Several statements, without values, are executed in one transaction. */
+  /** Executes a statement and returns its rows. Without values, `text` may contain several statements; they form one transaction. */
   ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
 }
 
@@ -31,7 +31,7 @@ export interface FleetDatabase extends FleetStatements {
   readonly isEmbedded: boolean;
   /** The database role of the fleet; undefined if the address has no user. */
   readonly user: string | undefined;
-  /** Executes the statements of `work` in one transaction, which is rolled back if it throws. */
+  /** Executes the statements of `work` in one transaction. The transaction is rolled back if `work` throws. */
   atomically<T>(work: (statements: FleetStatements) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
 
 /**
  * Opens a PostgreSQL database that runs in this process, with its files in a folder.
- * @throws DatabaseInUse if another process has it open; UserError in the one-file executable.
+ * @throws DatabaseInUse if another process has the database open; UserError in the one-file executable.
  */
 export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = 'serve'): Promise<FleetDatabase> {
   if (isExecutable) {
@@ -80,12 +80,12 @@ export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = '
   });
 }
 
-/** Thrown as long as the tables of the fleet do not exist. */
+/** Thrown while the tables of the fleet do not exist. */
 export class FleetStarting extends UserError {}
 
-/** Returns the database with queries that throw `FleetStarting` before the tables exist. */
+/** Wraps a database so that queries throw `FleetStarting` before the tables exist. */
 export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
-  const translated = async <T>(work: Promise<T>): Promise<T> => {
+  const withStartingError = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
@@ -98,8 +98,8 @@ export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): 
   };
   return {
     ...database,
-    ask: (text, ...values) => translated(database.ask(text, ...values)),
-    atomically: (work) => translated(database.atomically(work)),
+    ask: (text, ...values) => withStartingError(database.ask(text, ...values)),
+    atomically: (work) => withStartingError(database.atomically(work)),
   };
 }
 
@@ -151,7 +151,7 @@ class EmbeddedDatabase implements Database {
     this.#lock = lock;
   }
 
-  /** @throws DatabaseInUse if another process has it open. */
+  /** @throws DatabaseInUse if another process has the database open. */
   static async open(folder: string, use: DatabaseUse): Promise<EmbeddedDatabase> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = await lockForProcess(path.join(folder, 'process.json'), use);
@@ -188,7 +188,7 @@ class EmbeddedDatabase implements Database {
       if (values.length > 0) return rowsOf(await connection.query<DatabaseRow>(text, [...values]));
       return rowsOf(await connection.exec(text));
     } catch (error) {
-      // A transaction within the text would stay aborted on the only connection.
+      // Without a rollback, a transaction in the text would stay aborted on the only connection.
       if (connection === this.#pglite && text.includes('BEGIN')) await this.#pglite.exec('ROLLBACK');
       throw error;
     }
@@ -196,7 +196,7 @@ class EmbeddedDatabase implements Database {
 }
 
 /**
- * Returns JSON that PostgreSQL accepts. It replaces NUL and unpaired surrogates by U+FFFD, because PostgreSQL would otherwise refuse a
+ * Returns JSON that PostgreSQL accepts. Replaces NUL and unpaired surrogates with U+FFFD, because PostgreSQL would otherwise refuse a
  * whole batch of rows.
  */
 export function storableJson(value: unknown): string {

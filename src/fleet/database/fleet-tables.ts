@@ -13,7 +13,7 @@ export interface SchemaStep {
   readonly compatibleFrom: number;
 }
 
-/** The tables besides those of the state, which include `schema_version`. */
+/** The tables of the fleet, in addition to the state tables, which include `schema_version`. */
 export const FLEET_TABLES = [
   'sources',
   'workspaces',
@@ -330,7 +330,7 @@ CREATE INDEX plans_ended ON plans (coalesce(decided_at, made_at)) WHERE state IN
   },
 ];
 
-/** Returns the statements that give a role access to a schema. @param schema an identifier that needs no quotes. */
+/** Returns the statements that grant a role access to a schema. @param schema an identifier that needs no quotes. */
 export function grantStatements(schema: string, role: string): string {
   const quoted = `"${role.replaceAll('"', '""')}"`;
   return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};

@@ -21,7 +21,7 @@ export class DatabaseInUse extends UserError {
     super(`the embedded database of the fleet has been in use by process ${pid} on ${host} since ${since}`, {
       hint:
         requestedUse === 'serve'
-          ? 'It supports only one process. To run several, set database in fleet.yaml to a PostgreSQL database.'
+          ? 'The embedded database supports only one process. To run several, set database in fleet.yaml to a PostgreSQL database.'
           : 'That process is starting or stopping. Repeat the command in a moment.',
     });
     this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
@@ -30,11 +30,11 @@ export class DatabaseInUse extends UserError {
 
 const OPERATIONS = { serve: 'fleet serve', command: 'fleet' } as const satisfies Record<DatabaseUse, string>;
 
-/** The maximum number of attempts to take the lock if other processes are faster. */
+/** The maximum number of attempts to take the lock if other processes take it first. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Locks the embedded database for this process. Takes the lock over from a dead process or one without heartbeats.
+ * Locks the embedded database for this process. Takes over the lock of a process that is dead or sends no heartbeats.
  * @throws DatabaseInUse if another process holds the lock.
  */
 export async function lockForProcess(path: string, use: DatabaseUse): Promise<ProcessLock> {
@@ -59,11 +59,11 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
 
 async function take(file: LockFile, info: LockInfo, use: DatabaseUse): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const held = await file.read();
-    const { secondsSinceHeartbeat = 0, isHolderDead = false } = held ?? {};
-    const isSilent = secondsSinceHeartbeat * 1000 >= localTiming.takeoverAfter(info);
-    if (held !== undefined && !isHolderDead && !isSilent) throw new DatabaseInUse(held.info, use);
-    if (await file.take(info, held?.info.id)) return;
+    const existing = await file.read();
+    const { secondsSinceHeartbeat = 0, isHolderDead = false } = existing ?? {};
+    const isExpired = secondsSinceHeartbeat * 1000 >= localTiming.takeoverAfter(info);
+    if (existing !== undefined && !isHolderDead && !isExpired) throw new DatabaseInUse(existing.info, use);
+    if (await file.take(info, existing?.info.id)) return;
   }
   throw new Error('cannot lock the embedded database: other processes keep taking the lock');
 }

@@ -9,7 +9,7 @@ export const QUEUE = 'runs';
 const IS_QUEUED = `name = '${QUEUE}' AND state < 'active'`;
 
 /**
- * Returns the SQL script that creates or migrates the tables of the queue, for a user with more rights than `role`.
+ * Returns the SQL script that creates or migrates the tables of the queue. A user with more rights than `role` must execute it.
  * @param version the version of the existing tables; 0 if there are none.
  */
 export function queueScript(role: string, version: number): string {
@@ -27,7 +27,7 @@ function supportedVersion(): number {
   return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
 }
 
-/** Returns the version of the tables; 0 if there are none. @throws UserError if they belong to a newer pg-boss or to another program. */
+/** Returns the version of the tables; 0 if there are none. @throws UserError if the tables belong to a newer pg-boss or another program. */
 export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
   const [found] = await ask(
     `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
@@ -49,7 +49,7 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
 /** Returns the seconds since the oldest queued job was due; 0 if there is none. */
 export async function queuedLateness({ ask }: FleetStatements): Promise<number> {
   const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
-  // No process has served the fleet yet.
+  // The table does not exist until a process has served the fleet.
   if (found?.has_job !== true) return 0;
   const [row] = await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
 FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.singleton_key

@@ -25,7 +25,7 @@ export async function setUpTables(database: FleetDatabase, steps = schemaSteps):
 }
 
 /**
- * Returns the SQL script that creates or migrates the tables, for a user with more rights than `role`.
+ * Returns the SQL script that creates or migrates the tables. A user with more rights than `role` must execute it.
  * @param version the version of the existing tables; 0 if there are none.
  */
 export function tablesScript(role: string, version: number): string {

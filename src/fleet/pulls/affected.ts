@@ -32,7 +32,7 @@ export interface AffectedWorkspace {
   readonly isBehind: boolean;
   /** Errors and warnings of the newer version, from a validation without secrets. */
   readonly diagnostics: readonly Diagnostic[];
-  /** The addresses of its resources. */
+  /** The addresses of the workspace's resources. */
   readonly resources: readonly string[];
 }
 
@@ -53,12 +53,12 @@ interface ComparedCommits {
   readonly before: FoundProjects;
   /** The projects at the head of the request. */
   readonly after: FoundProjects;
-  /** The projects at the newest commit of the target branch. Its policies apply in addition to those of the request. */
+  /** The projects at the newest commit of the target branch. Their policies apply in addition to the policies of the request. */
   readonly base: FoundProjects;
 }
 
 /**
- * Compares the workspaces of a source at two commits. Reads no secrets, and uses the environment only for the settings of the target branch.
+ * Compares the workspaces of a source at two commits. Reads no secrets. Uses the environment only for the settings of the target branch.
  * @throws UserError if too many projects differ.
  */
 export async function affectedWorkspaces(
@@ -69,26 +69,26 @@ export async function affectedWorkspaces(
   const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])].sort();
   const different = names.filter((name) => old?.get(name)?.version !== current?.get(name)?.version);
   if (different.length > options.maxProjects) {
-    throw new UserError(`the request changes ${different.length} projects, more than ${options.maxProjects}`, {
-      hint: 'Split it into smaller requests.',
+    throw new UserError(`the request changes ${different.length} projects; the maximum is ${options.maxProjects}`, {
+      hint: 'Split the request into smaller requests.',
     });
   }
   const affected: AffectedWorkspace[] = [];
   for (const name of different) {
-    const [was, is] = [old?.get(name), current?.get(name)];
+    const [prev, next] = [old?.get(name), current?.get(name)];
     const onBase = base.projects.find((each) => each.project === name);
     const trusted = onBase && (await loadTrusted(options, onBase));
     const loading = { ...options, policies: policiesWith(options.policies, trusted) };
-    const loadedBefore = was && (await loadAt(loading, was, before));
-    const loadedAfter = is && (await loadAt(loading, is, after));
-    const isBehind = onBase?.version !== was?.version;
+    const loadedBefore = prev && (await loadAt(loading, prev, before));
+    const loadedAfter = next && (await loadAt(loading, next, after));
+    const isBehind = onBase?.version !== prev?.version;
     const found = differences(options.source, loadedBefore, loadedAfter);
     affected.push(...found.map((each) => ({ ...each, trusted, isBehind })));
   }
   return affected;
 }
 
-/** Loads a project of the target branch. */
+/** Loads a project of the target branch. Returns `invalid` if the project is not valid. */
 async function loadTrusted(
   { sources, source, env, signal }: ComparisonOptions,
   project: FoundProject,
@@ -123,13 +123,13 @@ interface LoadOptions extends Omit<ComparisonOptions, 'policies'> {
 interface LoadedProject {
   readonly project: FoundProject;
   readonly document: Json;
-  /** The reasons why its workspaces are unknown; empty if they are known. */
+  /** The reasons why the workspaces are unknown; empty if they are known. */
   readonly problems: readonly Diagnostic[];
   readonly workspaces: ReadonlyMap<string, LoadedWorkspace>;
 }
 
 interface LoadedWorkspace {
-  /** A key that is equal for equal manifests and settings. */
+  /** A comparison key. It is equal for equal manifests and settings. */
   readonly key: string;
   /** The contents of `ca_file`. */
   readonly ca: string | undefined;
@@ -149,20 +149,20 @@ function differences(source: string, before?: LoadedProject, after?: LoadedProje
   }
   const names = [...new Set([...(before?.workspaces.keys() ?? []), ...(after?.workspaces.keys() ?? [])])];
   return names.flatMap((workspace): Difference[] => {
-    const [was, is] = [before?.workspaces.get(workspace), after?.workspaces.get(workspace)];
+    const [prev, next] = [before?.workspaces.get(workspace), after?.workspaces.get(workspace)];
     const address = fleetAddress(source, project.project, workspace);
-    if (is === undefined) return [{ ...common, address, workspace, change: 'removed' }];
-    if (was?.key === is.key) return [];
-    const { diagnostics } = is;
-    const resources = is.resources.map((each) => each.address);
-    const isNew = was === undefined && !before?.problems.length;
+    if (next === undefined) return [{ ...common, address, workspace, change: 'removed' }];
+    if (prev?.key === next.key) return [];
+    const { diagnostics } = next;
+    const resources = next.resources.map((each) => each.address);
+    const isNew = prev === undefined && !before?.problems.length;
     return [
       {
         ...common,
         address,
         workspace,
         change: isNew ? 'new' : 'changed',
-        settings: before && after && !isNew ? settingsBetween([before, was], [after, is], workspace) : [],
+        settings: before && after && !isNew ? settingsBetween([before, prev], [after, next], workspace) : [],
         diagnostics,
         resources,
       },
@@ -172,9 +172,9 @@ function differences(source: string, before?: LoadedProject, after?: LoadedProje
 
 type LoadedSide = readonly [LoadedProject, LoadedWorkspace | undefined];
 
-function settingsBetween([before, was]: LoadedSide, [after, is]: LoadedSide, workspace: string): readonly string[] {
+function settingsBetween([before, prev]: LoadedSide, [after, next]: LoadedSide, workspace: string): readonly string[] {
   const changed = changedSettings(before.document, after.document, workspace);
-  return was?.ca === is?.ca || changed.includes('ca_file') ? changed : [...changed, 'ca_file'];
+  return prev?.ca === next?.ca || changed.includes('ca_file') ? changed : [...changed, 'ca_file'];
 }
 
 /** Validates a project without secrets, and returns its workspaces. */

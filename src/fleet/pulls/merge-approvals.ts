@@ -9,12 +9,12 @@ import { lockRows } from '../rows/run-rows.ts';
 import type { WorkerOptions } from '../worker.ts';
 import type { PullHost } from './pull-hosts.ts';
 
-/** Milliseconds between two checks of a merged request, and milliseconds after the merge during which this interval is used. */
+/** Milliseconds between two checks of a merged request in the first phase after the merge, and the duration of that phase. */
 const FIRST_INTERVAL_MS = 1000;
 const FIRST_PHASE_MS = 120_000;
 /** Milliseconds for which reviews are cached. */
 const REVIEWS_MAX_AGE_MS = 30_000;
-/** After the first phase, the interval is at least the age of the merge divided by this, so that a merge that waits for days costs little. */
+/** After the first phase, the interval is at least the time since the merge divided by this number, so that old merges cost little. */
 const CHECKS_PER_AGE = 20;
 /** The maximum number of characters of a problem. */
 const MAX_PROBLEM_LENGTH = 1000;
@@ -33,7 +33,7 @@ export class MergeApprovals {
     this.#options = options;
   }
 
-  /** Approves the pending plans that equal the reviewed plans of a merged request. */
+  /** Approves the pending plans that are equal to the reviewed plans of a merged request. */
   async decide(pull: ClaimedPull, host: PullHost): Promise<FinishedPull> {
     const { database, rules } = this.#options;
     const plans = (await mergedPlans(database, pull)).filter(
@@ -92,15 +92,15 @@ export class MergeApprovals {
   }
 
   async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {
-    const known = this.#reviews.get(keyOf(pull));
-    if (known !== undefined && Date.now() - known.at < REVIEWS_MAX_AGE_MS) return known.reviews;
+    const cached = this.#reviews.get(keyOf(pull));
+    if (cached !== undefined && Date.now() - cached.at < REVIEWS_MAX_AGE_MS) return cached.reviews;
     const reviews = await pulls.reviews(pull);
     this.#reviews.set(keyOf(pull), { at: Date.now(), reviews });
     return reviews;
   }
 }
 
-/** Returns why there is no pending plan after a merge; undefined while a run may still create one. */
+/** Returns the reason why there is no pending plan after a merge; undefined while a run may still create a plan. */
 function missingPlanReason({ run, isDecided }: MergedPlan): string | undefined {
   if (run === undefined || run.result === 'busy' || run.result === 'interrupted') return undefined;
   const { result, problem } = run;

@@ -47,9 +47,9 @@ export function unplannedResult(
 }
 
 /**
- * Plans a workspace at the newest commit of a request. The settings for secrets, state and platform are those of the target branch, and its
- * policies apply too. Takes no lock and writes nothing.
- * @throws UserError, PlatformError if the plan cannot be made now.
+ * Plans a workspace at the newest commit of a request. The settings for secrets, state and platform come from the target branch, whose
+ * policies also apply. Takes no lock and writes nothing.
+ * @throws UserError or PlatformError if the workspace cannot be planned now.
  */
 export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedWorkspace): Promise<PlanResult> {
   const { sources, source, base, signals, context, shared, rules } = options;
@@ -94,18 +94,18 @@ export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedW
     ...(isBehind ? [behindNote(base)] : []),
   ];
   const isDenied = denials(document.violations).length > 0;
-  const shown = opened.workspace.state.seal === undefined ? document : withoutValues(document);
+  const visiblePlan = opened.workspace.state.seal === undefined ? document : withoutValues(document);
   return {
     result: isDenied ? 'denied' : changesIn(document) > 0 ? 'changes' : 'unchanged',
     digest: isDenied || settings.length > 0 ? undefined : approvalDigest(document),
-    plan: withoutSecrets(documentOf(shown), redactor),
+    plan: withoutSecrets(documentOf(visiblePlan), redactor),
     notes,
   };
 }
 
 function settingsNote(settings: readonly string[], branch: string): string {
   const names = settings.join(', ');
-  return `This request changes ${names}. The plan uses the settings of ${branch}, so the plan after the merge needs an approval.`;
+  return `This request changes ${names}. The plan uses the settings of ${branch}, so the plan after the merge needs approval.`;
 }
 
 function behindNote(branch: string): string {

@@ -12,7 +12,7 @@ const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
 /** Remarks for workspaces without a plan. */
 const REMARKS: Readonly<Partial<Record<PullResult, string>>> = {
   new: 'New',
-  removed: 'Removed: its records stay, but the fleet no longer manages them',
+  removed: 'Removed: the records remain, but the fleet no longer manages them',
   validated: 'Validated, not planned',
 };
 

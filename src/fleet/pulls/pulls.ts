@@ -42,7 +42,7 @@ interface PullsOptions
   readonly log: WatchLog;
   /** The public address of the page. */
   readonly address: string | undefined;
-  /** Takes a slot. Returns a function that frees it; undefined if no slot is free. */
+  /** Takes a slot. Returns a function that frees the slot; undefined if no slot is free. */
   takeSlot(): Promise<(() => void) | undefined>;
   random(): number;
 }
@@ -57,7 +57,7 @@ interface CommentUpdate {
   readonly host: PullHost;
   readonly signal: AbortSignal;
   readonly body: string;
-  /** False to create no comment if there is none yet. */
+  /** If false, an existing comment is updated, but no comment is created. */
   readonly isNeeded: boolean;
 }
 
@@ -73,12 +73,12 @@ interface RunningWork {
 const CONCURRENCY = 4;
 /** Milliseconds between two checks for a free slot. */
 const SLOT_POLL_INTERVAL_MS = 250;
-/** Minimum milliseconds until the next attempt after the code host limited requests. */
+/** The minimum milliseconds until the next attempt after the code host has limited requests. */
 const MIN_LIMIT_PAUSE_MS = 1000;
 
 /** The maximum number of errors in the report of a workspace. */
 const MAX_LISTED = 20;
-/** The maximum number of changed projects in one request. Low for forks, because their checkouts must not fill the disk. */
+/** The maximum number of changed projects in one request. The limit for forks is low, because checkouts of forks must not fill the disk. */
 const MAX_PROJECTS = { own: 5000, fork: 20 };
 /** The maximum number of retries for a commit whose workspaces cannot be planned. */
 const MAX_RETRIES = 12;
@@ -88,14 +88,14 @@ const MAX_PROBLEM_LENGTH = 1000;
 /** The abort reason of work on a request that has a newer commit, was closed, or was claimed by another process. */
 class Outdated extends Error {}
 
-/** Plans the pull requests of sources, and approves plans after a merge. Every process works on some of them. */
+/** Plans the pull requests of sources, and approves plans after a merge. The processes of a fleet share this work. */
 export class Pulls {
   readonly #options: PullsOptions;
-  /** Work in progress, by holder. */
+  /** The work in progress, by holder of the claim. */
   readonly #working = new Map<string, RunningWork>();
   readonly #reported = new RepeatFilter();
   readonly #approvals: MergeApprovals;
-  /** Sources whose requests are being read, and whether they must be read once more after that. */
+  /** The sources whose requests are being read. The value is true if the requests must be read again afterwards. */
   readonly #refreshing = new Map<string, boolean>();
   #isStopped = false;
 
@@ -169,12 +169,12 @@ export class Pulls {
     for (const { pull, stop } of working) if (!ours.has(pull.holder)) stop.abort(new Outdated());
   }
 
-  /** Stops all work. Another process may continue it. */
+  /** Stops all work. Another process may continue the work. */
   abort(reason: string): void {
     for (const { stop } of this.#working.values()) stop.abort(reason);
   }
 
-  /** Stops all work, ends its claims and starts no more. */
+  /** Stops all work, releases its claims and starts no new work. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
     this.abort(reason);
@@ -188,10 +188,10 @@ export class Pulls {
     if (this.#isStopped) work.stop.abort('stopping');
   }
 
-  /** Never rejects. */
+  /** Works on a request and stores the result. Never rejects. */
   async #work(pull: ClaimedPull, signal: AbortSignal): Promise<void> {
     const { database, log, hosts } = this.#options;
-    const shown = `pull request ${pull.number} of ${pull.source}`;
+    const pullName = `pull request ${pull.number} of ${pull.source}`;
     try {
       const host = hosts.get(pull.source);
       if (host === undefined) throw new Error(`no host for ${pull.source}`);
@@ -200,7 +200,7 @@ export class Pulls {
       await finishPull(database, pull, finished);
     } catch (error) {
       await this.#failed(pull, signal, error).catch((failure: unknown) =>
-        log.entry('error', `cannot store the result of ${shown}: ${messageOf(failure)}`, { event: 'pulls-failed' }),
+        log.entry('error', `cannot store the result of ${pullName}: ${messageOf(failure)}`, { event: 'pulls-failed' }),
       );
     }
   }
@@ -218,7 +218,7 @@ export class Pulls {
       limitedUntil === undefined
         ? this.#pauseAfter(pull)
         : Math.max(MIN_LIMIT_PAUSE_MS, limitedUntil.getTime() - Date.now());
-    // No status after many failures, because code hosts limit the number of statuses of a commit.
+    // After many failures, no status is set, because code hosts limit the number of statuses of a commit.
     if (pull.state === 'open' && !(error instanceof HostProblem) && pull.failures < MAX_RETRIES) {
       const status = hosts.get(pull.source)?.pulls.setStatus(pull, failedStatus({ pull, address }));
       await status?.catch(() => undefined);
@@ -282,7 +282,7 @@ export class Pulls {
     if (change === 'removed') return { ...none, result: 'removed' };
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const places = errors.map((each) => `${positionText(each)}  ${each.message}`);
-    // Violations of policies do not prevent a plan, which contains them.
+    // Policy violations do not prevent a plan. The plan lists them.
     const isValid = errors.every(({ code }) => code === 'policy');
     if (workspace === undefined || !isValid)
       return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
@@ -338,7 +338,7 @@ export class Pulls {
     }
   }
 
-  /** Updates the comment and the commit status of a request. Returns the plans that they report. */
+  /** Updates the comment and the commit status of a request. Returns the reported plans. */
   async #publish(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<readonly PullPlan[]> {
     const { database, address } = this.#options;
     const plans = await plansOfPull(database, pull);
@@ -354,8 +354,8 @@ export class Pulls {
   }
 
   /**
-   * Updates the comment, or creates it. If there are several after a crash or because two processes each created one, only the oldest
-   * remains.
+   * Creates or updates the comment. If there are several comments, for example because two processes created one each, removes all but the
+   * oldest.
    */
   async #comment(pull: ClaimedPull, { host, signal, body, isNeeded }: CommentUpdate): Promise<void> {
     const { number } = pull;
@@ -372,7 +372,7 @@ export class Pulls {
     }
   }
 
-  /** @throws Outdated if another process works on the request, or on a newer commit of it. */
+  /** @throws Outdated if another process has claimed the request, or if the request has a newer commit or another state. */
   async #ensureOurs(pull: ClaimedPull, signal: AbortSignal): Promise<void> {
     if (!(await renewPulls(this.#options.database, [pull])).has(pull.holder)) throw new Outdated();
     signal.throwIfAborted();
@@ -384,7 +384,7 @@ export class Pulls {
   }
 }
 
-/** Limits the number and the length of errors, because an invalid project may have any number of them, of any length. */
+/** Limits the number and the length of errors, because an invalid project may have an unlimited number of long errors. */
 function truncated(problem: PullPlan['problem']): PullPlan['problem'] {
   if (problem === undefined) return undefined;
   const { message, places } = problem;
@@ -399,7 +399,7 @@ function failedPlan(message: string): PlanWithoutAddress {
   return { result: 'failed', digest: undefined, plan: undefined, notes: [], problem: { message, places: [] } };
 }
 
-/** Returns a request that is no longer open for the branch; undefined if it was deleted. A request for another branch counts as closed. */
+/** Returns a request that is no longer open for the base; undefined if it was deleted. A request for another base counts as closed. */
 async function endedRequest(pulls: PullRequests, number: number, base: string): Promise<PullRequest | undefined> {
   try {
     const found = await pulls.get(number);
@@ -410,7 +410,7 @@ async function endedRequest(pulls: PullRequests, number: number, base: string): 
   }
 }
 
-/** Waits for an operation. Returns false if the comment no longer exists. */
+/** Waits for an operation on a comment. Returns false if the comment no longer exists. */
 async function ignoringMissing(work: Promise<void>): Promise<boolean> {
   try {
     await work;

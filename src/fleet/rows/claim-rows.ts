@@ -18,13 +18,13 @@ export interface WorkspaceClaim {
 interface ClaimTerms {
   /** Milliseconds after which a claim expires. */
   readonly expiry: number;
-  /** True to correct the id and base URL in the row of the workspace. They may come from another environment or older manifests. */
+  /** True to correct the id and base URL in the row of the workspace. The stored values may come from another environment. */
   readonly corrects: boolean;
 }
 
 /**
  * Claims a workspace or renews the claim in one statement, so that only one of several simultaneous claims under different addresses
- * succeeds. Several claims under one address succeed, because the lock of the state is sufficient for them.
+ * succeeds. Several claims under one address all succeed, because the state lock is sufficient for them.
  * @throws UserError if another address has the same workspace.
  */
 export async function claimWorkspace(
@@ -61,8 +61,8 @@ const OTHER_CLAIM = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND
 const HINT = 'Correct workspace_id in one of the projects, or remove that workspace.';
 
 /**
- * Returns SQL columns for {@link conflictOf}: the addresses of other workspaces with the same id and base URL, and why one of these must
- * not run because of this workspace. Each property is the SQL expression for that part of the workspace.
+ * Returns the SQL columns that {@link conflictOf} reads: the addresses of other workspaces with the same id and base URL, and the reason
+ * why one of them must not run because of this workspace. Each property is the SQL expression for that part of the workspace.
  */
 export function conflictColumns({
   address,
@@ -108,7 +108,7 @@ export async function renewWorkspaces(
   );
 }
 
-/** Ends the claims of these holders. A claim that also has other holders remains. */
+/** Releases the claims of these holders. A claim that also has other holders remains. */
 export async function releaseWorkspaces({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
   await ask(
     `WITH ended AS (DELETE FROM ${S}.claims WHERE holders <@ $1::text[])

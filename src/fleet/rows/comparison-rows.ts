@@ -4,12 +4,12 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** The maximum number of concurrent comparisons of all processes. */
+/** The maximum number of concurrent comparisons in all processes together. */
 const MAX_CONCURRENT = 4;
 /** The maximum number of stored comparisons per workspace. */
 const MAX_STORED = 5;
 
-/** A requested comparison of the versions of a resource, based on their calls. */
+/** A requested comparison of the versions of a resource, based on the calls of each version. */
 export interface Comparison {
   readonly resource: string;
   readonly askedAt: Date;

@@ -6,7 +6,7 @@ import { rejectionAssignments } from './finished-runs.ts';
 
 export interface ProjectOfWorkspace extends WantedProject {
   readonly workspace: string;
-  /** The identity of its source, as the serving processes know it; null if no process has registered it. */
+  /** The registered identity of the workspace's source; null if no process has registered the source. */
   readonly identity: string | null;
   /** The last version with valid manifests. */
   readonly good: ProjectVersion | undefined;
@@ -44,7 +44,7 @@ export async function addressesOf({ ask }: FleetStatements, limit?: number): Pro
   return rows.map(({ address }) => String(address));
 }
 
-/** Returns those of the addresses whose workspaces are paused or removed. */
+/** Returns the addresses from the list whose workspaces are paused or removed. */
 export async function pausedOrRemoved({ ask }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
   const rows = await ask(
     `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,

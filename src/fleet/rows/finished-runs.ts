@@ -17,13 +17,13 @@ import { addRunCounts } from './trend-rows.ts';
 export interface FinishedRun {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** The new status; undefined if the run did not determine it. */
+  /** The new status; undefined if the run did not determine the status. */
   readonly status: RunStatus | undefined;
   /** True if the run read the platform. */
   readonly isChecked: boolean;
   readonly hasDrift: boolean;
   readonly failures: number;
-  /** Milliseconds until the next run; undefined for the usual interval. With `backsOff`, an earlier due time is overridden. */
+  /** Milliseconds until the next run; undefined for the usual interval. With `backsOff`, an earlier due time is replaced. */
   readonly nextRun: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
   /** True if the run fulfilled the request for a run. */
   readonly fulfillsRequest: boolean;
@@ -42,7 +42,7 @@ export interface FinishedRun {
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
-  /** The texts by which people find the workspace's resources; undefined if unchanged. */
+  /** The searchable texts of the workspace's resources; undefined if unchanged. */
   readonly search: { readonly digest: string; readonly texts: readonly SearchText[] } | undefined;
   /** The entry for the list of runs; undefined for a run without notable results. */
   readonly record:
@@ -52,7 +52,7 @@ export interface FinishedRun {
         readonly result: string;
         readonly why: string;
         readonly process: string;
-        /** The changes that it applied. Empty if the state's history in the fleet's database contains them. */
+        /** The changes that the run applied. Empty if the state's history in the fleet's database contains them. */
         readonly applied: readonly AppliedRow[];
       }
     | undefined;
@@ -70,7 +70,7 @@ export async function storeFinishedRuns(
   runs: readonly FinishedRun[],
 ): Promise<void> {
   await database.atomically(async (statements) => {
-    // Locked before the jobs, in the same order as when jobs are queued, to avoid deadlocks.
+    // Lock the workspaces before the jobs, in the same order as when jobs are queued, to avoid deadlocks.
     await lockRows(
       statements,
       runs.map(({ row }) => row.address),
@@ -105,7 +105,7 @@ export async function storeFinishedRuns(
     }
     const records = stored.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
-    // Last, because other processes may wait for the row that this locks.
+    // Update the counts last, because this locks a row for which other processes may wait.
     await addRunCounts(statements, {
       runs: stored.length,
       failed: stored.filter(({ row, failures }) => failures > row.failures).length,
@@ -177,7 +177,7 @@ export function rejectionAssignments(id: string): string {
   status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END`;
 }
 
-/** Stores the change to a workspace's plans. One that was approved or rejected becomes pending again only if it is now stale or applied. */
+/** Stores the change to a workspace's plans. A decided plan becomes pending again only if it has since become stale or was applied. */
 async function storePlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
   if (plan.is === 'applied') {
@@ -190,7 +190,7 @@ async function storePlan({ ask }: FleetStatements, { row: { address }, plan }: F
     plan.is === 'waiting' ? plan.id : '',
   );
   if (plan.is === 'unnecessary') return;
-  // The plan may have been rejected during the run; then it does not become pending.
+  // If the plan was rejected during the run, it does not become pending.
   await ask(
     `WITH rejected AS (UPDATE ${S}.workspaces SET ${rejectionAssignments('$2')}
 WHERE address = $1 AND EXISTS (SELECT FROM ${S}.plans WHERE address = $1 AND id = $2 AND state = 'rejected'))
@@ -212,7 +212,7 @@ interface StoredDocument {
   readonly current: { readonly digest: string; readonly document: unknown } | undefined;
 }
 
-/** Stores the current document if it has changed, or deletes the stored one if there is none. */
+/** Stores the current document if it has changed. If there is no current document, deletes the stored document. */
 async function storeDocument(
   { ask }: FleetStatements,
   { address, id, storedDigest, current }: StoredDocument,

@@ -35,7 +35,7 @@ export async function latestFreezes({ ask }: FleetStatements, limit: number): Pr
   return rows as readonly unknown[] as readonly ListedFreeze[];
 }
 
-/** Freezes the fleet. Returns false if it was already frozen. */
+/** Freezes the fleet. Returns false if the fleet was already frozen. */
 export async function startFreeze(
   { ask }: FleetStatements,
   { by, because }: Pick<Freeze, 'by' | 'because'>,
@@ -49,8 +49,8 @@ export async function startFreeze(
 }
 
 /**
- * Ends the freeze, and makes every workspace due whose changes it held back. If it blocked a run in progress, the workspace becomes due when
- * that run ends. Returns false if the fleet was not frozen.
+ * Ends the freeze. Every workspace whose changes the freeze held back becomes due; if the freeze blocked a run that is still in progress,
+ * the workspace becomes due when the run ends. Returns false if the fleet was not frozen.
  */
 export async function endFreeze({ ask }: FleetStatements, by: string): Promise<boolean> {
   const rows = await ask(

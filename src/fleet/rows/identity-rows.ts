@@ -14,7 +14,7 @@ interface NewIdentitySession {
   readonly milliseconds: number;
 }
 
-/** Starts a session of a person who signed in with a provider. Ends expired sessions, and the oldest ones of a person with too many. */
+/** Starts a session of a person who signed in with a provider. Ends expired sessions, and the person's oldest sessions above the limit. */
 export async function addIdentitySession(
   { ask }: FleetStatements,
   { digest, issuer, subject, name, groups, idToken, milliseconds }: NewIdentitySession,

@@ -93,7 +93,8 @@ WHERE s.identity <> m.identity ORDER BY s.name`,
 }
 
 /**
- * Removes the sources that are in no process's fleet file, with their workspaces. A source in use is fetched before it counts as removed.
+ * Removes the sources that are in no process's fleet file, with their workspaces: a source counts as removed if no process has fetched it
+ * within `REMOVED_AFTER_SECONDS` after it was due.
  */
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
@@ -138,7 +139,7 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
   });
 }
 
-/** Claims the sources that are due. If a name stood for a different source, claims it once no live process uses that source. */
+/** Claims the sources that are due. A name that was used for a different source is claimed once no live process uses that source. */
 export async function claimSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${SOURCES_PARAMETER} USING (name)
@@ -193,7 +194,7 @@ interface FetchResult {
   readonly interval: number;
 }
 
-/** Stores the contents of a source, unless another process has claimed it since. Returns whether they changed. */
+/** Stores the contents of a source, unless another process has since claimed the source. Returns whether the contents changed. */
 export function storeContents(
   database: FleetDatabase,
   { claimed: { name, seq }, contents, interval }: FetchResult,
@@ -245,7 +246,7 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
   return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
 }
 
-/** Returns the rule patterns that are the first match of no workspace. Returns none until all sources have been fetched. */
+/** Returns the rule patterns that apply to no workspace. Returns an empty list until all sources have been fetched. */
 export async function unusedPatterns(
   { ask }: FleetStatements,
   patterns: readonly string[],
@@ -267,7 +268,7 @@ export async function unusedPatterns(
 
 /** Returns the kinds of shared resources of which the active workspaces use more than one; all kinds if there are no workspaces. */
 export async function dividedKinds({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
-  // Comparing the first value with the last one is cheaper than counting the values.
+  // Comparing the first value with the last value is cheaper than counting the values.
   const edge = (values: string, order: string): string =>
     `(SELECT ${values} FROM ${S}.workspaces WHERE ${IS_ACTIVE} ORDER BY ${order} LIMIT 1)`;
   const project = "source || '/' || project";
@@ -280,7 +281,7 @@ export async function dividedKinds({ ask }: FleetStatements): Promise<readonly (
   return (['origin', 'source', 'project'] as const).filter((sharing) => row?.[sharing] === true);
 }
 
-/** The SQL condition for a change of a stored workspace that requires a run. */
+/** The SQL condition for a change to a stored workspace that requires a run. */
 const NEEDS_RUN = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.vanished_at IS NOT NULL
   OR o.refused IS DISTINCT FROM excluded.refused`;
 const REQUEST_RUN = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
@@ -293,18 +294,18 @@ const MEMBERS_PARAMETER = `json_to_recordset($1::json) AS m (address text, proje
 const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
   IS DISTINCT FROM ($2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.refused, NULL::text, NULL::timestamptz)`;
 
-/** Stores the workspaces of a source, and removes those that are no longer in it. */
+/** Stores the workspaces of a source, and removes workspaces that are no longer in the source. */
 async function storeMembers(statements: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const { ask } = statements;
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
   const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
-  const found = storableJson(members);
+  const membersJson = storableJson(members);
   // Unchanged rows are not locked, so that runs can store their results.
   await ask(
     `SELECT FROM ${S}.workspaces w LEFT JOIN ${MEMBERS_PARAMETER} ON m.address = w.address
 WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR UPDATE OF w`,
-    found,
+    membersJson,
     source,
   );
   await ask(
@@ -318,7 +319,7 @@ ON CONFLICT (address) DO UPDATE SET
   workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
   interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
   refused = excluded.refused, problem = NULL, vanished_at = NULL, ${requestRunIf(NEEDS_RUN)}`,
-    found,
+    membersJson,
     source,
     members.length * NEW_WORKSPACE_INTERVAL_MS,
   );

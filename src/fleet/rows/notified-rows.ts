@@ -3,7 +3,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const TABLE = `${FLEET_SCHEMA}.notified`;
 
-/** A value stored for a workspace: reported events (`told`), the drift request, or the digest of its search texts. */
+/** The key of a value stored for a workspace: reported events (`told`), the drift request, or the digest of the search texts. */
 type StoredKey = 'told' | 'request' | 'search';
 
 /** Returns the stored JSON, if any. */

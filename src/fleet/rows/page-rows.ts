@@ -19,7 +19,7 @@ import { IS_DEAD, IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, s
 
 const S = FLEET_SCHEMA;
 
-/** Sort orders. Each ends with the address, so that the order is unique and no workspace is on two pages. */
+/** The SQL sort orders. Each order ends with the address, so that it is unique and no workspace is on two pages. */
 const orders = {
   status: 'rank, since DESC, address',
   address: 'address',
@@ -86,7 +86,7 @@ SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT 
   };
 }
 
-/** A part of all workspaces that can be read in the order of an index. */
+/** A subset of the workspaces that can be read in the order of an index. */
 interface Part {
   /** The SQL condition. */
   readonly condition: string;
@@ -113,7 +113,7 @@ function partsOf(order: Order, status: WorkspaceStatus | undefined): readonly Pa
   });
 }
 
-/** Returns SQL that reads only the first rows of each part. In the order of statuses, it reads a part only if the earlier ones have too few. */
+/** Returns SQL that reads only the first rows of each part. When sorted by status, it skips parts after the page is full. */
 function queryInParts(
   order: Order,
   status: WorkspaceStatus | undefined,
@@ -130,7 +130,7 @@ function queryInParts(
   return `WITH ${parts.join(', ')} SELECT address FROM (${rows.join(' UNION ALL ')}) AS s`;
 }
 
-/** Returns the SQL condition that a word of the address begins with this text, which must be in lower case. */
+/** Returns the SQL condition that a word of the address begins with a text. The text must be in lower case. */
 function hasTerm(text: string): string {
   return `EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = w.address AND resource = '' AND ${beginsWith('term', text)})`;
 }
@@ -146,20 +146,20 @@ async function byAddress(
 }
 
 /** Workspaces with one status or one need. */
-interface NeedyWorkspaces {
+interface WorkspaceGroup {
   /** The number of workspaces, counted up to `MAX_COUNTED + 1`. */
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }
 
 /**
- * Returns the workspaces for each reason, with the oldest first, using one query.
- * @param limits the reasons, and the maximum number of workspaces for each.
+ * Returns the workspaces for each status or need, with the oldest first, using one query.
+ * @param limits the statuses and needs, and the maximum number of workspaces for each.
  */
 export async function needyWorkspaces(
   statements: FleetStatements,
   limits: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
-): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
+): Promise<ReadonlyMap<string, WorkspaceGroup>> {
   const reasons = Object.entries(limits).map(([reason, limit]) => {
     const status = workspaceStatuses.find((each) => each === reason);
     const need = allNeeds.find((each) => each === reason);
@@ -232,7 +232,7 @@ ORDER BY p.state = 'rejected'`,
   };
 }
 
-/** Returns a plan of a run with its state; undefined if it is no longer stored. */
+/** Returns a plan of a run with its state; undefined if the plan is no longer stored. */
 export async function storedPlan(
   { ask }: FleetStatements,
   address: string,
@@ -245,7 +245,7 @@ export async function storedPlan(
 interface StoredState {
   /** The state, if it is in the fleet's database. */
   readonly document: StateDocument | undefined;
-  /** The summary of the state, if it is elsewhere. */
+  /** The summary of the state, if the state is elsewhere. */
   readonly outside: OutsideState | undefined;
   /** True if the state is elsewhere and no run has reported its contents yet. */
   readonly isMoved: boolean;
@@ -289,8 +289,8 @@ export async function storeOrphanCount({ ask }: FleetStatements, address: string
 const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
 
 /**
- * Returns a digest that changes when any list of workspaces on the page changes. It also changes every ten seconds, for changes that
- * only result from new checks or from the time.
+ * Returns a digest that changes when any list of workspaces on the page changes. It also changes every ten seconds, because new checks and
+ * the passage of time can change the lists too.
  */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const changed = workspaceStatuses.map(

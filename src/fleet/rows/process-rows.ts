@@ -8,7 +8,7 @@ export interface ServingProcess {
   readonly pid: number;
   readonly version: string;
   readonly slots: number;
-  /** The identity of each source in its fleet file, by name. */
+  /** The identity of each source in the process's fleet file, by source name. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
   );
 }
 
-/** Removes all processes. For the embedded database, which only one process can use. */
+/** Removes all processes. Used for the embedded database, which only one process can open. */
 export async function removeProcesses({ ask }: FleetStatements): Promise<void> {
   await ask(`DELETE FROM ${S}.processes`);
 }
@@ -50,7 +50,7 @@ export async function removeProcess({ ask }: FleetStatements, id: string): Promi
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
-/** The maximum number of rows per statement, so that none holds locks for long. */
+/** The maximum number of rows per statement, so that no statement holds locks for long. */
 const BATCH_SIZE = 5000;
 
 /** Removes old runs, plans and freezes. @param retention the milliseconds for which they are kept. */

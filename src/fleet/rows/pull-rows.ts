@@ -10,7 +10,7 @@ const S = FLEET_SCHEMA;
 
 /** Milliseconds without a heartbeat after which another process may take over the work. */
 const CLAIM_TIMEOUT_MS = 30_000;
-/** Milliseconds after a merge during which its plans are compared with the pending ones. */
+/** Milliseconds after a merge during which the reviewed plans are compared with the pending plans. */
 const MAX_APPROVAL_DELAY_MS = 86_400_000;
 
 /** A stored pull request. */
@@ -19,10 +19,10 @@ export interface PullRow extends PullRequest {
   /** The commit whose plans are complete and were reported to the code host. */
   readonly plannedHead: string | undefined;
   readonly plannedAt: Date | undefined;
-  /** When the fleet first saw the request in this state. */
+  /** The time at which the fleet first saw the request in this state. */
   readonly since: Date;
   readonly failures: number;
-  /** The reason why its plans are incomplete or were not reported, if so. */
+  /** The reason why the plans are incomplete or were not reported, if any. */
   readonly problem: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export const pullResults = [
 export type PullResult = (typeof pullResults)[number];
 
 interface PullPlanDetails {
-  /** Sentences to show, such as why the plan must be approved again. */
+  /** Remarks for reviewers, as sentences, such as the reason why the plan after the merge needs approval. */
   readonly notes: readonly string[];
   /** The reason why there is no plan, with the positions of the errors. */
   readonly problem?:
@@ -59,7 +59,7 @@ export interface PullPlan extends PullPlanDetails {
   /** The address of the workspace, or of a project whose workspaces are unknown. */
   readonly address: string;
   readonly result: PullResult;
-  /** A plan after the merge with this digest needs no other approval; undefined if it always needs one. */
+  /** A plan after the merge with this digest needs no further approval; undefined if the plan after the merge always needs approval. */
   readonly digest: string | undefined;
   readonly plan: Json | undefined;
 }
@@ -70,7 +70,7 @@ export interface ShownPullPlan extends PullPlan {
   readonly outcome: string | undefined;
 }
 
-/** Stores the open requests of a source. Returns the numbers of other stored requests that were open. */
+/** Stores the open requests of a source. Returns the numbers of all other requests that are stored as open. */
 export async function storeOpenPulls(
   { atomically }: FleetDatabase,
   source: string,
@@ -134,7 +134,7 @@ WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
 export interface PullsProblem {
   readonly source: string;
   readonly message: string;
-  /** When the problem started, in ISO 8601; null if unknown. */
+  /** The time at which the problem started, in ISO 8601; null if unknown. */
   readonly since: string | null;
 }
 
@@ -149,7 +149,7 @@ export async function pullProblems({ ask }: FleetStatements): Promise<readonly P
   }));
 }
 
-/** Claims requests of these sources that have work. Those that have waited the longest come first. */
+/** Claims requests of these sources whose work is due. Requests that have waited the longest come first. */
 export async function claimPulls(
   { ask }: FleetStatements,
   { sources, limit }: { readonly sources: readonly string[]; readonly limit: number },
@@ -184,8 +184,8 @@ WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.
 }
 
 /**
- * Removes the plans for other commits and those from before the request was last closed. Returns the addresses that have a plan, except
- * failed ones.
+ * Removes plans for other commits, and plans from before the last change of the request's state. Returns the addresses of the remaining
+ * plans, except failed plans.
  */
 export async function plannedAddresses(
   { ask }: FleetStatements,
@@ -203,7 +203,7 @@ SELECT address FROM own WHERE current AND result <> 'failed'`,
   return new Set(rows.map(({ address }) => String(address)));
 }
 
-/** Stores a plan, unless another process has claimed the request or it has a newer commit. */
+/** Stores a plan, unless another process has claimed the request or the request has a newer commit. */
 export async function storePullPlan({ ask }: FleetStatements, pull: ClaimedPull, pullPlan: PullPlan): Promise<void> {
   const { address, result, digest, plan, notes, problem } = pullPlan;
   await ask(
@@ -225,7 +225,7 @@ export interface FinishedPull {
   /** True if the plans of all workspaces were made and reported. */
   readonly isPlanned: boolean;
   readonly problem: string | undefined;
-  /** Milliseconds until more work is due; undefined if there is none. */
+  /** Milliseconds until more work is due; undefined if no work remains. */
   readonly retryAfter: number | undefined;
 }
 
@@ -251,7 +251,7 @@ WHERE holder = $1`,
   );
 }
 
-/** Ends claims, so that another process can continue the work. */
+/** Releases claims, so that another process can continue the work. */
 export async function releasePulls({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
   await ask(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
 }
@@ -263,7 +263,7 @@ export interface MergedPlan {
   readonly isApproved: boolean;
   /** True if an outcome is stored for the plan. */
   readonly isDecided: boolean;
-  /** The workspace's plan with the same digest, pending or decided; without one, the pending plan. */
+  /** The pending or decided plan of the workspace with the same digest. If there is no such plan, the pending plan. */
   readonly current:
     | { readonly id: string; readonly digest: string; readonly state: string; readonly decidedBy: string }
     | undefined;
@@ -271,7 +271,7 @@ export interface MergedPlan {
   readonly run: { readonly result: string; readonly problem: string | undefined } | undefined;
 }
 
-/** Returns the last plans of a merged request; none if it was merged too long ago. */
+/** Returns the last plans of a merged request; an empty list if it was merged too long ago. */
 export async function mergedPlans(
   { ask }: FleetStatements,
   { source, number }: PullRow,
@@ -307,7 +307,7 @@ WHERE m.source = $1 AND m.number = $2 AND p.state = 'merged' AND p.since > now()
 
 interface PullOutcome {
   readonly address: string;
-  /** A sentence. */
+  /** The result of the plan after the merge, as a sentence. */
   readonly outcome: string;
   /** True if the plan is approved. The outcome cannot change after that. */
   readonly isApproved?: boolean;
@@ -345,7 +345,7 @@ export async function fetchedCommit({ ask }: FleetStatements, source: string): P
 /** A pull request in a list. */
 export interface ListedPull
   extends Pick<PullRow, 'source' | 'number' | 'title' | 'author' | 'url' | 'state' | 'branch' | 'head'> {
-  /** When the fleet first saw the request in this state, in ISO 8601. */
+  /** The time at which the fleet first saw the request in this state, in ISO 8601. */
   readonly since: string;
   /** `planning` until the plans of `head` are complete and were reported to the code host. */
   readonly status: 'planning' | 'planned' | 'failed';
@@ -363,10 +363,10 @@ interface PullList {
   readonly limit: number;
 }
 
-/** The SQL condition for the plans to show: for a merged request all of them, even if none is for its last commit. */
+/** The SQL condition for the plans to list. For a merged request, these are all its plans, even if they are for an earlier commit. */
 const IS_SHOWN = `(m.head = p.head OR p.state = 'merged')`;
 
-/** Returns open requests first, and within each group the latest ones first. */
+/** Returns requests: first the open requests, then the others. In both groups, the latest requests are first. */
 export async function listedPulls(
   { ask }: FleetStatements,
   { state, limit }: PullList,

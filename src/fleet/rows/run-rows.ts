@@ -35,9 +35,9 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly left: string | undefined;
   /** The digest of the summary of a state outside the fleet's database. */
   readonly outside: string | undefined;
-  /** The lineage and salt for the first state, if the current plan was made before there was a state. They keep the plan valid. */
+  /** The lineage and salt for the first state, if the current plan was made before a state existed. They keep the plan valid. */
   readonly fresh: FreshState | undefined;
-  /** The records that the last run found to be missing, and since when. */
+  /** The records that were missing in the last run, and the time since which each record has been missing. */
   readonly missing: readonly {
     readonly address: string;
     readonly id: string | null;
@@ -47,7 +47,7 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly request: RequestMemory | undefined;
   /** The digest of the stored search texts. */
   readonly searchDigest: string | undefined;
-  /** When the row was read: a timestamp of the database as text. */
+  /** The time at which the row was read, as the text of a database timestamp. */
   readonly readAt: string;
   /** Seconds since the run was due. */
   readonly lateness: number;
@@ -65,7 +65,7 @@ export interface OutsideState extends Pick<StateDocument, 'orphans'> {
   readonly resources: Readonly<Record<string, Pick<ResourceEntry, 'id'>>>;
 }
 
-/** Returns the workspaces of jobs by address, without paused and removed ones. */
+/** Returns the workspaces of jobs by address, without paused and removed workspaces. */
 export async function rowsToRun(
   { ask }: FleetStatements,
   jobs: readonly ClaimedJob[],
@@ -123,13 +123,13 @@ function rowOf(row: DatabaseRow): RunRow {
   };
 }
 
-/** Returns the lineage and salt of a plan that was made before there was a state. */
+/** Returns the lineage and salt of a plan that was made before a state existed. */
 function freshStateOf(planned: unknown): FreshState | undefined {
   const state = planned as (FreshState & { readonly serial: number }) | null;
   return state?.serial === 0 ? { lineage: state.lineage, salt: state.salt } : undefined;
 }
 
-/** The maximum number of workspaces that one query makes due. */
+/** The maximum number of due workspaces that one query returns. */
 const BATCH_SIZE = 500;
 /** The fraction of an interval by which a run may be earlier or later, so that runs are spread over time. */
 const JITTER = 0.1;

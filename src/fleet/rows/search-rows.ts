@@ -18,8 +18,8 @@ export interface SearchHit {
 }
 
 /**
- * Finds workspaces and resources by name, id or natural key. The text must be the beginning of one of these or of a word in it. Exact
- * matches come first, then the most urgent ones.
+ * Finds workspaces and resources by name, id or natural key. The text must be a prefix of one of these, or of a word in one of these. Exact
+ * matches come first, then the other matches. Both are sorted by the urgency of the status.
  * @param maxTerms the maximum number of terms to read.
  */
 export async function searchTerms(
@@ -62,7 +62,7 @@ function resourceIn(text: string): { readonly kind: string; readonly name: strin
 
 /**
  * Returns the digits of a phone number without leading zeros: `4930123456` for `+49 (30) 123456` and `0049 30 123456`, `30123456` for
- * `030 123456`. Returns nothing for other texts.
+ * `030 123456`. Returns an empty list for other texts.
  */
 function phoneNumberIn(text: string): string[] {
   const digits = text.replaceAll(/[\s()./-]/g, '').replace(/^(?:\+|0{1,2})/, '');

@@ -11,10 +11,10 @@ export interface SearchText {
   readonly text: string;
 }
 
-/** The greatest character. A prefix followed by it is greater than every text with the prefix. */
+/** The character that sorts last. A prefix followed by this character sorts after every text with the prefix. */
 const MAX_CHARACTER = '\u{10ffff}';
 
-/** Returns the SQL condition that a text begins with a prefix. It can use the index of terms. */
+/** Returns the SQL condition that a text begins with a prefix. PostgreSQL can use the index of terms for this condition. */
 export function beginsWith(text: string, prefix: string): string {
   return `${text} ~>=~ ${prefix} AND ${text} ~<~ (${prefix} || '${MAX_CHARACTER}')`;
 }
@@ -33,10 +33,10 @@ export async function replaceSearchTerms(
   );
 }
 
-/** The maximum number of texts per statement, so that none takes long. */
+/** The maximum number of texts per statement, so that no statement takes long. */
 const BATCH_SIZE = 1000;
 
-/** Adds the search terms of workspaces that have none, so that they are found before their first run. */
+/** Adds the search terms of workspaces without search terms, so that searches find the workspaces before their first run. */
 export async function addWorkspaceTerms(statements: FleetStatements, addresses: readonly string[]): Promise<void> {
   const rows = await statements.ask(
     `SELECT address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = a.address)`,
@@ -62,7 +62,7 @@ FROM json_to_recordset($1::json) AS t (address text, resource text, term text) O
 }
 
 /**
- * Returns the search terms of a text: its suffixes that start at a word. For a phone number, all suffixes of at least four digits.
+ * Returns the search terms of a text: the suffixes that start at a word. For a phone number, returns all suffixes of at least four digits.
  */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();

@@ -4,7 +4,7 @@ import type { ListedToken } from './token-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Starts a session of a token. Ends expired sessions, and the token's oldest ones if it has too many. @param milliseconds its duration. */
+/** Starts a session of a token for a number of milliseconds. Ends expired sessions, and the token's oldest sessions above the limit. */
 export async function addSession(
   { ask }: FleetStatements,
   { digest, name, milliseconds }: { readonly digest: string; readonly name: string; readonly milliseconds: number },
@@ -38,7 +38,7 @@ export async function removeSession({ ask }: FleetStatements, digest: string): P
   await ask(`DELETE FROM ${S}.sessions WHERE digest = $1`, digest);
 }
 
-/** Returns the key for form tokens. It is in the database, so that every process accepts the forms of all others. */
+/** Returns the key for form tokens. It is in the database, so that every process accepts the forms of all other processes. */
 export async function formKey({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(`SELECT form_key FROM ${S}.schema_version WHERE part = 'fleet'`);
   return String(row?.form_key);

@@ -16,7 +16,7 @@ const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.minMilli
 
 /** The SQL condition for a workspace whose last check is stale. */
 export const IS_STALE = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
-/** The SQL condition that is true for every stale workspace and possibly for others. It can use an index. */
+/** An SQL condition that is true for every stale workspace and possibly for others. Queries with this condition can use an index. */
 const MAY_BE_STALE = `checked_before AT TIME ZONE 'UTC' + ${STALE_AFTER} < now() AT TIME ZONE 'UTC'`;
 
 const S = FLEET_SCHEMA;
@@ -28,17 +28,17 @@ const shownIf = (
 ): string => `CASE WHEN ${isRemoved} THEN 'vanished' WHEN ${isPaused} THEN 'paused'
   WHEN ${isStale} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
 
-/** The SQL expression for the status of a workspace, equal to that of `shownStatus`. */
+/** The SQL expression for the status of a workspace. `shownStatus` must return the same status. */
 export const SHOWN_STATUS = shownIf('vanished_at IS NOT NULL', 'paused_at IS NOT NULL', IS_STALE);
 
-/** The SQL expression for the time since which a workspace has this status. */
+/** The SQL expression for the time since which a workspace has had its status. */
 export const SHOWN_SINCE = `CASE ${SHOWN_STATUS} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
 interface StatusSql {
   /** A condition that is equivalent to `SHOWN_STATUS = status` and that can use the index for the status. */
   readonly condition: string;
-  /** An expression for the time since which a workspace has the status. */
+  /** An expression for the time since which a workspace has had the status. */
   readonly since: string;
 }
 
@@ -81,8 +81,8 @@ export interface FleetFigures {
   /** The delay of the most overdue run, queued or not; 0 if no run is overdue. */
   readonly lateness: number;
   /**
-   * The longest time since an active workspace was last checked or, if it was never checked, since its discovery; null if there are no active
-   * workspaces.
+   * The longest time since an active workspace was last checked or, if it was never checked, since its discovery; null if there are no
+   * active workspaces.
    */
   readonly oldestCheckAge: number | null;
   /** The number of active workspaces that were never checked. */
@@ -91,7 +91,7 @@ export interface FleetFigures {
   readonly orphans: number;
   /** The number of policy violations in the last plans, by severity. */
   readonly violations: { readonly deny: number; readonly warn: number };
-  /** The number of workspaces with a drift request, by its status. */
+  /** The number of workspaces with a drift request, by the status of the request. */
   readonly requests: Readonly<Record<string, number>>;
   readonly sources: readonly {
     readonly name: string;
@@ -102,7 +102,7 @@ export interface FleetFigures {
     /** True if the source is in no process's fleet file. */
     readonly removed: boolean;
     readonly warnings: readonly string[];
-    /** Includes projects whose workspaces are known from an earlier version. */
+    /** The projects that cannot be used, including projects whose workspaces are known from an earlier version. */
     readonly broken: readonly BrokenProject[];
   }[];
   readonly processes: readonly {
@@ -197,7 +197,7 @@ ORDER BY array_position($3::text[], shown), ${URGENCY}, address`,
   return rows.map(shownOf);
 }
 
-/** The SQL order: first workspaces with records that may be lost or duplicated, then those that need a person. */
+/** The SQL sort order: first workspaces with records that may be lost or duplicated, then workspaces that need manual work. */
 const URGENCY = `attention & ${ATTENTION.records + ATTENTION.person} DESC`;
 
 async function mostUrgent(

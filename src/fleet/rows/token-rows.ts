@@ -8,7 +8,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 export interface ListedToken {
   readonly name: string;
   readonly role: Role;
-  /** The time of its creation in ISO 8601. */
+  /** The time at which the token was created, in ISO 8601. */
   readonly madeAt: string;
   readonly madeBy: string;
 }
@@ -59,18 +59,18 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
   }));
 }
 
-/** Removes a token and ends its sessions. @throws UserError if it does not exist. */
+/** Removes a token and ends its sessions. @throws UserError if the token does not exist. */
 export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
   const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
   if (rows.length > 0) return;
   throw new UserError(`no token exists for ${name}`, { hint: 'See: voxform fleet token list' });
 }
 
-/** Fast digests of the correct secrets that this process has verified, by the slow hash in the database. */
+/** The fast digests of the secrets that this process has verified, by the slow hash in the database. */
 const verifiedDigests = new Map<string, Buffer>();
 
 /**
- * Returns the owner of a token; undefined if it is invalid. Both cases take the same time.
+ * Returns the owner of a token; undefined if the token is invalid. Both cases take the same time.
  * @param isVerified true to accept only tokens that this process has already verified, without computing a slow hash.
  */
 export async function personOfToken(

@@ -4,7 +4,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 const TABLE = `${FLEET_SCHEMA}.trends`;
 /** The SQL expression for the start of the current hour. */
 const THIS_HOUR = 'to_timestamp(floor(extract(epoch FROM now()) / 3600) * 3600)';
-/** The number of rows per hour. With several, processes that store results at the same time rarely wait for each other. */
+/** The number of rows per hour. There are several rows, so that processes that store results concurrently rarely wait for each other. */
 const SHARDS = 16;
 
 /** Counts of finished runs. */

@@ -3,10 +3,10 @@ import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../problems/error-code.ts';
 
-/** A checkout may be removed this many milliseconds after its last use. No run reads a checkout for longer. */
+/** Milliseconds after the last use of a checkout until it may be removed. No run reads a checkout for longer. */
 const MAX_USE_MS = 3_600_000;
 
-/** Folders that each contain the files of one version. The processes of a machine share them. */
+/** The checkouts of a machine, which its processes share. Each checkout is a folder with the files of one version. */
 export class Checkouts {
   readonly #home: string;
 
@@ -40,7 +40,7 @@ export class Checkouts {
       const result = await fill(files, partial);
       const folder = path.join(this.#home, result.version);
       await rename(files, folder).catch((error: unknown) => {
-        // Another process created it first.
+        // Another process has already created the folder.
         if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(errorCode(error) ?? '')) throw error;
       });
       return { ...result, folder };
@@ -49,7 +49,7 @@ export class Checkouts {
     }
   }
 
-  /** Removes checkouts of other versions, and files of killed processes, that were not used recently. */
+  /** Removes checkouts of other versions and partial checkouts of killed processes, unless they were used recently. */
   async keep(versions: ReadonlySet<string>, now = Date.now()): Promise<void> {
     for (const entry of await readdir(this.#home).catch(() => [])) {
       if (versions.has(entry)) continue;

@@ -3,12 +3,12 @@ import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** The maximum number of folders in a unit: an outermost folder that a glob matches, such as `clients/acme` for `clients/**`. */
+/** The maximum number of folders in a unit. A unit is a folder directly below the base of a glob: `clients/acme` for `clients/**`. */
 const MAX_FOLDERS_IN_UNIT = 20_000;
 /** The maximum number of folders in a source. */
 const MAX_FOLDERS_IN_SOURCE = 200_000;
-/** The problem of the projects in a unit that is too large. */
-export const TOO_LARGE = `it has more than ${MAX_FOLDERS_IN_UNIT} folders, too many to be searched for projects`;
+/** The problem that is reported for a unit that is too large. */
+export const TOO_LARGE = `the folder has more than ${MAX_FOLDERS_IN_UNIT} folders, too many to search for projects`;
 /** The number of folders that are read concurrently. */
 const CONCURRENCY = 8;
 
@@ -20,7 +20,7 @@ export interface ListedEntry {
 interface Search<E extends ListedEntry> {
   readonly patterns: readonly string[];
   readonly root: E;
-  /** The source in messages. */
+  /** The name of the source in messages. */
   readonly shown: string;
   /** Returns the entries of a folder; undefined if it has too many. */
   list(folder: string, entry: E): Promise<readonly E[] | undefined>;
@@ -51,7 +51,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
   const queue: { readonly folder: string; readonly entry: E }[] = [{ folder: '.', entry: search.root }];
   let size = 0;
   const tooLargeError = (): UserError =>
-    new UserError(`${search.shown} has too many folders to be searched for projects`, {
+    new UserError(`${search.shown} has too many folders to search for projects`, {
       hint: 'Narrow the setting projects of the source in fleet.yaml.',
     });
   /** Counts a folder and returns its unit. The outermost folder of a unit must be counted first. */
@@ -78,7 +78,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
     const [file, ...others] = entries.filter(({ name, kind }) => kind !== 'folder' && PROJECT_FILES.includes(name));
     if (file !== undefined && isProject(folder)) found.push({ project: folder, entry, files: [file, ...others] });
     for (const each of entries) {
-      // Only a forged Git tree has a slash in a name.
+      // Only a forged Git tree has names with slashes.
       if (each.kind !== 'folder' || each.name.includes('/')) continue;
       const inner = folder === '.' ? each.name : `${folder}/${each.name}`;
       if (!isSearched(inner)) continue;
@@ -98,6 +98,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
 
 /** Returns the problem with the project file of a folder, if any. */
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
-  if (other !== undefined) return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
+  if (other !== undefined)
+    return `the folder has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
   return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; replace it with the file itself`;
 }

@@ -23,11 +23,11 @@ import type { CheckedOut, SourceReader } from './source-reader.ts';
 
 interface Folder {
   readonly stats: BigIntStats;
-  /** The entries by name; undefined if there are too many. */
+  /** The entries, sorted by name; undefined if there are too many. */
   readonly entries: readonly Dirent[] | undefined;
 }
 
-/** Milliseconds in which a folder may change again without a new modification time. */
+/** Milliseconds after a change within which a folder may change again without a new modification time. */
 const TIME_RESOLUTION_MS = 1000;
 
 /** The maximum number of entries of one folder. */
@@ -44,21 +44,21 @@ class FolderEntries {
     this.#current = new Map();
   }
 
-  /** @param at the absolute path of a folder, which must not be a symbolic link. */
-  read(at: string): Folder {
-    const stats = lstatSync(at, { bigint: true });
-    const known = this.#current.get(at) ?? this.#previous.get(at);
-    const isSame = known?.stats.mtimeNs === stats.mtimeNs && known.stats.ctimeNs === stats.ctimeNs;
+  /** @param dir the absolute path of a folder, which must not be a symbolic link. */
+  read(dir: string): Folder {
+    const stats = lstatSync(dir, { bigint: true });
+    const cached = this.#current.get(dir) ?? this.#previous.get(dir);
+    const isSame = cached?.stats.mtimeNs === stats.mtimeNs && cached.stats.ctimeNs === stats.ctimeNs;
     const isSettled = Date.now() - Number(stats.ctimeMs) > TIME_RESOLUTION_MS;
     const folder =
-      known !== undefined && isSame && known.stats.ino === stats.ino ? known : { stats, entries: entriesIn(at) };
-    if (isSettled) this.#current.set(at, folder);
+      cached !== undefined && isSame && cached.stats.ino === stats.ino ? cached : { stats, entries: entriesIn(dir) };
+    if (isSettled) this.#current.set(dir, folder);
     return folder;
   }
 }
 
-function entriesIn(at: string): readonly Dirent[] | undefined {
-  const folder = opendirSync(at);
+function entriesIn(dir: string): readonly Dirent[] | undefined {
+  const folder = opendirSync(dir);
   try {
     const entries: Dirent[] = [];
     for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
@@ -76,7 +76,7 @@ function byName(a: Dirent, b: Dirent): number {
 }
 
 interface FolderProjectsOptions {
-  /** An absolute path. It may be a symbolic link, and its target may change. */
+  /** The absolute path of the folder. It may be a symbolic link whose target changes. */
   readonly folder: string;
   readonly projects: readonly string[];
   /** The absolute path of the folder for the copies of versions. */
@@ -88,7 +88,7 @@ const SETTLE_TIME_MS = 1000;
 /** Milliseconds after which a project that keeps changing is read anyway. */
 const MAX_WAIT_MS = 4000;
 
-/** The number of projects to read before other work, such as heartbeats, gets a turn. */
+/** The number of projects to read before yielding to other work, such as heartbeats. */
 const BATCH_SIZE = 100;
 
 /** Names that are not part of a project: the files of other tools, and `.env`, which contains secrets. */
@@ -97,9 +97,9 @@ const IGNORED_NAMES = new Set(['.git', '.voxform', 'node_modules', '.env']);
 interface ProjectFile {
   /** The path relative to the project, with slashes. */
   readonly name: string;
-  /** The target of a symbolic link. */
+  /** The target, if the file is a symbolic link. */
   readonly target: string | undefined;
-  /** Changes with every write of the file. */
+  /** A string that changes with every write of the file. */
   readonly stamp: string;
   readonly size: number;
 }
@@ -109,8 +109,8 @@ interface Scan {
   readonly signature: string;
   /** The limit that the project exceeds, if any. In that case, `files` is incomplete. */
   readonly problem: string | undefined;
-  /** When a file or folder of the project last changed, in milliseconds. */
-  readonly changed: number;
+  /** The time at which a file or folder of the project last changed, in milliseconds. */
+  readonly changedAtMs: number;
 }
 
 /** The projects in a folder that other programs change. Each version is a copy, so that runs read no half-written file. */
@@ -208,7 +208,7 @@ export class FolderProjects implements SourceReader {
     }
   }
 
-  /** Waits until the project stops changing, and returns its version; undefined if it was removed in the meantime. */
+  /** Waits until the project stops changing, and returns its version; undefined if the project was removed in the meantime. */
   async #read(
     folder: string,
     { project, until, signal }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
@@ -218,7 +218,7 @@ export class FolderProjects implements SourceReader {
         const scan = scanOf(folder, this.#entries);
         const known = this.#known.get(project);
         if (known?.signature === scan.signature) return { ...known, problem: scan.problem };
-        const isSettled = Date.now() - scan.changed >= SETTLE_TIME_MS;
+        const isSettled = Date.now() - scan.changedAtMs >= SETTLE_TIME_MS;
         if (isSettled || Date.now() >= until) {
           const { problem, signature } = scan;
           return { version: versionOf(folder, scan), problem, signature };
@@ -236,9 +236,9 @@ export class FolderProjects implements SourceReader {
 function scanOf(folder: string, folders: FolderEntries): Scan {
   const files: ProjectFile[] = [];
   const size = new ProjectSize();
-  let changed = 0;
+  let changedAtMs = 0;
   const stampOf = (stats: BigIntStats): string => {
-    changed = Math.max(changed, Number(stats.ctimeMs));
+    changedAtMs = Math.max(changedAtMs, Number(stats.ctimeMs));
     return `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
   };
   const pending = [''];
@@ -267,10 +267,10 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   const signature = createHash('sha256')
     .update(JSON.stringify([problem, files]))
     .digest('hex');
-  return { files, signature, problem, changed };
+  return { files, signature, problem, changedAtMs };
 }
 
-/** Returns a digest of the files that is equal on every machine. For a project that is too large, it covers only names and sizes. */
+/** Returns a digest of the files that is equal on every machine. If the project is too large, the digest covers only names and sizes. */
 function versionOf(folder: string, { files, problem }: Scan): string {
   const digest = createHash('sha256');
   for (const { name, target, size } of files) {

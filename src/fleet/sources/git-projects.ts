@@ -23,19 +23,19 @@ interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly projects: readonly string[];
   /** The absolute path of the folder for the repository and its checkouts. */
   readonly home: string;
-  /** The maximum number of bytes that the fetch of one commit may add. */
+  /** The maximum number of bytes that the fetch of one commit may add to the repository. */
   readonly maxCommitBytes?: number | undefined;
 }
 
 const FETCHED_REF = 'refs/voxform/fetched';
 const KEPT_REFS = 'refs/voxform/kept/';
 
-/** Limits the commits of pull requests, because anybody may push any number of files of any size to a fork. */
+/** The default of `maxCommitBytes`. There is a limit because anyone can push any number of files of any size to a fork. */
 const MAX_COMMIT_BYTES = 256 * 1024 * 1024;
-/** Makes git stream larger objects instead of holding them in memory. */
+/** Makes git stream objects above this size instead of holding them in memory. */
 const STREAM_LARGE_OBJECTS = ['core.bigFileThreshold', '8m'] as const;
 
-/** Timeouts in milliseconds. The one for a pull request's commit is shorter, because fetches of the branch wait for it. */
+/** Timeouts in milliseconds. The timeout for a pull request's commit is shorter, because fetches of the branch wait for this fetch. */
 const TIMEOUT_MS = 120_000;
 const COMMIT_TIMEOUT_MS = 30_000;
 
@@ -57,7 +57,7 @@ type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding' | 'm
   readonly address?: GitAddress;
 };
 
-/** The projects of a branch. It has one repository for all projects, and a checkout for each version in use. */
+/** Reads the projects of a branch. Uses one repository for all projects, and one checkout for each version in use. */
 export class GitProjects implements SourceReader {
   readonly shown: string;
   readonly #options: GitProjectsOptions;
@@ -65,11 +65,11 @@ export class GitProjects implements SourceReader {
   #newest: { readonly commit: string; readonly projects: readonly FoundInGit[] } | undefined;
   #isPrepared = false;
   readonly #preparing = new JoinedWork((signal) => this.#createRepository(signal));
-  /** Fetches run one after another, because git refuses a fetch while another one changes the list of shallow commits. */
+  /** The last fetch. Fetches run one after another, because git refuses a fetch while another fetch changes the list of shallow commits. */
   #lastFetch: Promise<unknown> = Promise.resolve();
   /** The fetch of the branch, which concurrent callers share. */
   readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED_REF}`, signal));
-  /** The problem with the size of each of the newest projects, if any, by tree id. */
+  /** The problem with the size of each project at the newest commit, if any, by tree id. */
   #sizeProblems: ReadonlyMap<string, string | undefined> = new Map();
 
   constructor(options: GitProjectsOptions) {
@@ -143,7 +143,7 @@ export class GitProjects implements SourceReader {
     const signal = new AbortController().signal;
     await this.#prepare(signal);
     const newest = new Set(this.#newest?.projects.map(({ version }) => version));
-    const kept = (await this.#git(['for-each-ref', '--format=%(refname)', KEPT_REFS], { signal }))
+    const keptIds = (await this.#git(['for-each-ref', '--format=%(refname)', KEPT_REFS], { signal }))
       .split('\n')
       .filter((ref) => ref !== '')
       .map((ref) => ref.slice(KEPT_REFS.length));
@@ -151,7 +151,7 @@ export class GitProjects implements SourceReader {
     const existing = await Promise.all(wanted.map((id) => this.#objectAt(`${id}^{tree}`, signal)));
     const commands = [
       ...existing.flatMap((id) => (id === undefined ? [] : [`update ${KEPT_REFS}${id} ${id}`])),
-      ...kept.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT_REFS}${id}`),
+      ...keptIds.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT_REFS}${id}`),
     ];
     if (commands.length > 0) await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
     await this.#checkouts.keep(versions);
@@ -204,7 +204,7 @@ export class GitProjects implements SourceReader {
     if (!this.#isPrepared) await this.#preparing.join(signal);
   }
 
-  /** Creates the repository unless it exists. */
+  /** Creates the repository, if it does not exist. */
   async #createRepository(signal: AbortSignal): Promise<void> {
     await mkdir(this.#options.home, { recursive: true, mode: 0o700 });
     const { address, env, redact } = this.#options;

@@ -13,7 +13,7 @@ interface SourceOnHost extends GitSourceSettings {
 }
 
 interface AccessOptions {
-  /** The Git address of the source, with its password if it has one. */
+  /** The Git address of the source, including its password, if any. */
   readonly address: string;
   /** The absolute path of the folder of the fleet file. */
   readonly folder: string;
@@ -28,13 +28,13 @@ interface HostAccess {
   readonly host: HostName;
   readonly repository: string;
   readonly client: HostClientOptions;
-  /** The prefix of addresses of repositories on this host, without a final slash. */
+  /** The prefix of repository addresses on this host, without a trailing slash. */
   readonly server: string;
 }
 
 /**
  * Returns the settings for the API of a source's code host. Sends no request.
- * @throws UserError for credentials that are not set, or a repository whose host is unknown.
+ * @throws UserError if credentials are not set, or if the host of the repository is unknown.
  */
 export function hostAccess(source: SourceOnHost, options: AccessOptions): HostAccess {
   const { name, pullRequests } = source;

@@ -34,7 +34,7 @@ import type { SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
   readonly fleet: FleetFile;
-  /** An absolute path. Its folder `.voxform` contains repositories and checkouts. */
+  /** The absolute path of a folder. Its subfolder `.voxform` contains repositories and checkouts. */
   readonly home: string;
   readonly env: Environment;
   /** Redacts the passwords of repositories. */
@@ -51,13 +51,13 @@ interface OpenSource {
 interface KnownProject {
   readonly found: FoundProject;
   readonly discovered: DiscoveredProject;
-  /** The projects of the same source inside its folder. */
+  /** The projects of the same source inside the project's folder. */
   readonly inside: readonly string[];
-  /** The projects of all sources whose files match its manifest patterns. */
+  /** The projects of all sources whose files match the project's manifest patterns. */
   readonly overlapping: Awaited<ReturnType<typeof overlappingProjects>>;
 }
 
-/** Returns the sources of a fleet file. Reads and fetches nothing yet. */
+/** Returns the sources of a fleet file, without reading or fetching anything yet. */
 export function openSources(options: SourcesOptions): Sources {
   const { fleet, env } = options;
   const open = new Map(
@@ -101,7 +101,7 @@ export function openSources(options: SourcesOptions): Sources {
     const { commit, projects: all } = newest;
     const projects: DiscoveredProject[] = [];
     const folders = all.map(({ project }) => project);
-    const insides = projectsInside(folders);
+    const projectsInFolders = projectsInside(folders);
     const refused = new Map<string, string>();
     const overlapsOf = async (project: string, inside: readonly string[], options: MembersOptions) => {
       const all = fleet.sources;
@@ -122,7 +122,7 @@ export function openSources(options: SourcesOptions): Sources {
       const discovered = isSame
         ? { ...previous.discovered, commit, members: previous.discovered.members.map((each) => ({ ...each, commit })) }
         : await membersOf(found, options);
-      const inside = insides.get(found.project) ?? [];
+      const inside = projectsInFolders.get(found.project) ?? [];
       const mayReuse = isSame && inside.join() === previous.inside.join();
       const isUsable = found.problem === undefined;
       const overlapping = mayReuse
@@ -194,7 +194,7 @@ function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: Sour
   });
 }
 
-/** Returns the login for fetches: the credentials for the API of the same server, unless the address contains its own. */
+/** Returns a function that provides the server's API credentials for fetches; undefined if the address contains credentials. */
 function loginOf(
   source: GitSourceSettings,
   { url, credentials }: GitAddress,
@@ -235,7 +235,7 @@ function sourceAddress(settings: GitSourceSettings, folder: string): string {
   return text.includes('://') ? text : parseGitAddress(text, { cwd: folder, option: 'git' }).url;
 }
 
-/** Returns the folders that a project may use in addition to its files. None contains secrets of another project. */
+/** Returns the folders that a project may use in addition to its files. No folder contains secrets of another project. */
 function localPaths(
   settings: SourceSettings,
   project: string,
@@ -272,10 +272,10 @@ function localPaths(
 }
 
 const PROJECT_PLACEHOLDER = '{project}';
-/** Replaces `{project}` for the project at the root of a source. With its path `.`, the folder would contain those of all projects. */
+/** The value of `{project}` for the project at the root. With the path `.`, its folder would contain the secrets of all projects. */
 const ROOT_FOLDER = '.root';
 
-/** Returns the folder for the secrets of a project; undefined if the fleet file sets none for its source. */
+/** Returns the folder for the secrets of a project; undefined if the fleet file sets no such folder for the project's source. */
 function secretsFolder(settings: SourceSettings, project: string): string | undefined {
   return templateOf(settings)?.replaceAll(PROJECT_PLACEHOLDER, () => (project === '.' ? ROOT_FOLDER : project));
 }
@@ -287,8 +287,8 @@ interface SecretsOwner {
 }
 
 /**
- * Returns why a project must not read secrets from a folder, if another project may have its secrets there or can read the folder as part
- * of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
+ * Returns the reason why a project must not read secrets from a folder, if any: the folder is for the secrets of another project, or
+ * another project can read it. Only the patterns of the fleet file matter, so that no project depends on the contents of another project.
  */
 function foreignSecretsProblem(folder: string, owner: SecretsOwner): string | undefined {
   const { settings, project, all } = owner;
@@ -329,7 +329,7 @@ function foreignSecretsProblem(folder: string, owner: SecretsOwner): string | un
   return undefined;
 }
 
-/** Returns the folder for secrets of a source, with `{source}` replaced and `{project}` not. */
+/** Returns the setting for the secrets folder of a source. `{source}` is replaced; `{project}` is not. */
 function templateOf({ name, secrets }: SourceSettings): string | undefined {
   return secrets?.replaceAll('{source}', () => name);
 }

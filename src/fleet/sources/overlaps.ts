@@ -10,7 +10,7 @@ import { locationKey, type SourceSettings } from '../fleet-file.ts';
 import type { MembersOptions } from '../members.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** Returns, for each project, the projects in folders inside its own. */
+/** Returns for each project the projects inside its folder. */
 export function projectsInside(projects: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const inside = new Map(projects.map((project): [string, string[]] => [project, []]));
   for (const project of projects) {
@@ -87,14 +87,14 @@ export function sameProject(
   return undefined;
 }
 
-/** Returns the folder of a project relative to another source; undefined if it is not in that source. */
+/** Returns the folder of a project relative to another source; undefined if the folder is not in that source. */
 function folderIn(settings: SourceSettings, project: string, other: SourceSettings): string | undefined {
   if ('git' in settings || 'git' in other) return locationKey(settings) === locationKey(other) ? project : undefined;
   const [root, folder] = [realPath(other.path), realPath(path.join(settings.path, project))];
   return projectAt(root, folder);
 }
 
-/** Returns the path of a folder relative to the root of a source; undefined if it is not inside. Both must be real paths. */
+/** Returns the path of a folder relative to the root of a source; undefined if the folder is outside. Both must be real paths. */
 export function projectAt(root: string, folder: string): string | undefined {
   if (!isInside(folder, root)) return undefined;
   return path.relative(root, folder).replaceAll(path.sep, '/') || '.';

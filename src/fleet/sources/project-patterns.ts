@@ -3,7 +3,7 @@ import picomatch from 'picomatch';
 /** The maximum depth of a search with `**`. */
 const MAX_DEPTH = 32;
 
-/** Matches the folders of a source against its globs. The paths of folders have slashes; `.` is the root. */
+/** Matches the folders of a source against its globs. Folder paths use slashes; `.` is the root. */
 interface ProjectPatterns {
   isProject(folder: string): boolean;
   /** Returns true if the folder may be a project or contain projects. */
@@ -64,7 +64,7 @@ function searchRangeOf(pattern: string): SearchRange {
   return { base: parts, depth };
 }
 
-/** Returns true if a pattern may match a folder or folders in it. Skips the folders of tools, unless the pattern names them. */
+/** Returns true if a pattern may match the folder or its subfolders. Skips hidden folders and `node_modules` below the base. */
 function isInRange({ base, depth }: SearchRange, folder: readonly string[]): boolean {
   const inside = folder.slice(base.length);
   return (
@@ -79,6 +79,6 @@ function partsOf(folder: string): string[] {
 }
 
 function commonLength(a: readonly string[], b: readonly string[]): number {
-  const differs = a.findIndex((part, index) => part !== b[index]);
-  return differs === -1 ? a.length : differs;
+  const firstDifference = a.findIndex((part, index) => part !== b[index]);
+  return firstDifference === -1 ? a.length : firstDifference;
 }

@@ -1,18 +1,18 @@
 import type { FoundProjects, ProjectVersion } from '../member.ts';
 
-/** The files of the requested version, or of the newest one if the requested one no longer exists. */
+/** A folder with the files of the requested version, or of the newest version if the requested version no longer exists. */
 export interface CheckedOut extends ProjectVersion {
-  /** An absolute path. */
+  /** The absolute path of the folder. */
   readonly folder: string;
 }
 
 /** Reads one kind of source: a Git repository or a folder. */
 export interface SourceReader {
-  /** The source in messages, without secrets. */
+  /** The name of the source in messages, without secrets. */
   readonly shown: string;
   /** Returns the projects at the newest version. @throws UserError if the source cannot be reached. */
   newest(signal: AbortSignal): Promise<FoundProjects>;
-  /** Returns the projects at a commit of a Git repository. @throws UserError if it has no such commit or cannot be reached. */
+  /** Returns the projects at a commit of a Git repository. @throws UserError if the commit does not exist or cannot be fetched. */
   at?(commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /** @throws UserError if neither this version nor a newer one is available. */
   checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut>;

@@ -1,14 +1,14 @@
 import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { DocumentPath } from '../finding.ts';
 
-/** A replacement of a range of a text. */
+/** The replacement of a text range. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** Applies replacements to a text. They must not overlap. */
+/** Applies splices to a text. The splices must not overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let result = '';
   let position = 0;

@@ -20,7 +20,7 @@ interface NewPair {
 }
 
 interface NewItem {
-  /** The index of the new item; the length of the list to append it. */
+  /** The index of the new item. An index equal to the length of the list appends it. */
   readonly index: number;
   readonly value: Json;
 }
@@ -48,7 +48,7 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
   if (source.beginsLine(start)) {
     const begin = source.lineStart(start);
     const end = endOf(lastOfEntry(node, index), source);
-    // If the text has no final newline, it must not get one.
+    // Do not add a final newline to a text that has none.
     const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
     return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];
   }
@@ -70,7 +70,7 @@ interface Extent {
   readonly end: number;
 }
 
-/** Adds a pair to an object in brackets, or an item to a list in brackets. It gets its own line if its neighbour has one. */
+/** Adds a pair to an object in brackets, or an item to a list in brackets. The entry gets its own line if the adjacent entry has one. */
 export function addToFlow(node: Collection, added: NewPair | NewItem, { source }: NodePlace): Splice[] {
   const extents = extentsOf(node);
   const { json } = source;

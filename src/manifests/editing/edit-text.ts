@@ -66,7 +66,7 @@ export function slicesOf(text: string): string[] {
   return slices;
 }
 
-/** Returns true if the complete text has the same documents as its parts. */
+/** Returns true if the complete text has the same documents as its slices. */
 function sameDocuments(text: string, slices: readonly string[]): boolean {
   const documents = parseYaml(text);
   if (documents.length !== slices.length) return false;
@@ -101,7 +101,7 @@ export function isJson(text: string): boolean {
   return tryParseJson(text) !== undefined;
 }
 
-/** The maximum number of steps of one edit. No list in a manifest has so many items. */
+/** The maximum number of steps of one edit. Lists in manifests have fewer items. */
 const MAX_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
@@ -143,7 +143,7 @@ function goalOf(current: Json, { path, value }: TextEdit): Json {
   return exists ? changed(current, { kind: 'remove', path }) : current;
 }
 
-/** Refuses to change a value that aliases share, because all of them would change. */
+/** Refuses to change a value that aliases refer to, because the values of the aliases would change as well. */
 function refuseShared(document: Document.Parsed, { change }: Proposal): void {
   const used = new Map<string, number>();
   visit(document, {
@@ -158,14 +158,14 @@ function refuseShared(document: Document.Parsed, { change }: Proposal): void {
     const anchor = isScalar(node) || isCollection(node) ? node.anchor : undefined;
     const count = anchor === undefined ? undefined : used.get(anchor);
     if (count !== undefined) {
-      const users = count === 1 ? 'another place of the file uses' : `${count} other places of the file use`;
-      refuse(`the value is part of &${anchor}, which ${users} as well`);
+      const users = count === 1 ? '1 alias in the file refers' : `${count} aliases in the file refer`;
+      refuse(`the value is part of &${anchor}, to which ${users}`);
     }
     if (part === undefined) return;
     node = isCollection(node) ? node.get(part, true) : undefined;
   }
 }
 
-function refuse(why: string): never {
-  throw new CannotEdit(why);
+function refuse(reason: string): never {
+  throw new CannotEdit(reason);
 }

@@ -35,7 +35,7 @@ export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[]
   return [splice, source.linesAfter(end, lines)];
 }
 
-/** Returns the new text of a value on the line of its key or dash, or on its own line. */
+/** Formats a value outside brackets: as a block, or on the line of its key or dash in the style of the node. */
 function newText(node: Node, value: Json, { column, source }: NodePlace): NewText {
   const style = styleOf(node);
   const wasOneLine = !isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n');
@@ -89,7 +89,7 @@ function blankLines(source: TextSource, offset: number): number {
   return count;
 }
 
-/** Replaces an object or list in block style, including its lines. */
+/** Replaces all lines of an object or list in block style. */
 function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
@@ -112,7 +112,7 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   return [...behindLead, { start: from, end: last, text: below }];
 }
 
-/** Returns the range of a value. An empty value is right after the colon or dash, before a comment. */
+/** Returns the range of a value. The range of an empty value is right after the colon or dash, before a comment. */
 function valueRange(node: Node, { lead, source }: NodePlace): readonly [number, number] {
   const [start, end] = rangeOf(node);
   if (start !== end || lead === 0 || lead > start) return [start, end];

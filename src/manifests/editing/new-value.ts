@@ -94,7 +94,7 @@ export interface NewText {
 
 interface BlockLayout {
   readonly folded: boolean;
-  /** The column of the key or dash of the value. */
+  /** The column of the value's key or dash. */
   readonly column: number;
   /** The column at which the text begins. */
   readonly indent: number;
@@ -126,7 +126,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   };
 }
 
-/** Returns the lines of a folded block. A paragraph that is unchanged keeps its line breaks. */
+/** Returns the lines of a folded block. Unchanged paragraphs keep their line breaks. */
 function foldedLines(body: string, previous: readonly string[]): string[] {
   const known = paragraphsOf(previous);
   const isWrapped = [...known.values()].some((lines) => lines.length > 1);
@@ -141,7 +141,7 @@ function foldedLines(body: string, previous: readonly string[]): string[] {
     }
     if (last !== undefined && isProse(last) && isProse(line)) gap++;
     for (; gap > 0; gap--) result.push('');
-    result.push(...(isProse(line) ? (known.get(line) ?? wrapped(line, width)) : [line]));
+    result.push(...(isProse(line) ? (known.get(line) ?? wrapLine(line, width)) : [line]));
     last = line;
   }
   return result;
@@ -152,7 +152,7 @@ function isProse(line: string): boolean {
   return !/^[ \t]/.test(line);
 }
 
-/** Returns the wrapped lines of each paragraph of a folded block, by the text of the paragraph. */
+/** Returns a map from the text of each paragraph of a folded block to the wrapped lines of the paragraph. */
 function paragraphsOf(lines: readonly string[]): Map<string, readonly string[]> {
   const paragraphs = new Map<string, readonly string[]>();
   let open: string[] = [];
@@ -166,11 +166,11 @@ function paragraphsOf(lines: readonly string[]): Map<string, readonly string[]> 
   return paragraphs;
 }
 
-function wrapped(line: string, width: number): string[] {
+function wrapLine(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  // A line break stands for exactly one space, so longer gaps must stay inside a line.
+  // A line break stands for exactly one space, so several spaces in a row must stay inside a line.
   for (const word of line.split(/(?<=\S) (?=\S)/)) {
     if (current !== '' && current.length + 1 + word.length > width) {
       lines.push(current);
@@ -182,7 +182,7 @@ function wrapped(line: string, width: number): string[] {
 
 export type ScalarValue = null | boolean | number | string;
 
-interface ScalarPlace {
+interface ScalarLayout {
   /** True inside brackets, where commas and brackets end a plain scalar. */
   readonly flow: boolean;
   /** True to use JSON syntax only. */
@@ -191,7 +191,7 @@ interface ScalarPlace {
 }
 
 /** Formats a scalar on one line, in the preferred style if possible. */
-export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlace): string {
+export function scalarText(value: ScalarValue, { flow, json, style }: ScalarLayout): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const isQuoted = json || style === 'QUOTE_DOUBLE' || /[\n\t]/.test(value);
   if (isQuoted || !needsNoEscapes(value)) return doubleQuoted(value);
@@ -212,7 +212,7 @@ function doubleQuoted(text: string): string {
 
 const INVISIBLE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
 
-/** Returns true if the text, apart from line feeds, needs no escapes in a file. */
+/** Returns true if the text, apart from tabs and line feeds, needs no escapes in a file. */
 function needsNoEscapes(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters.
   return text.isWellFormed() && !/[\u0000-\u0008\u000b-\u001f]/.test(text) && text.search(INVISIBLE) === -1;

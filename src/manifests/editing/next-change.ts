@@ -7,7 +7,7 @@ import { addToBlockMap, addToFlow, insertIntoBlockList, removeFromBlock, removeF
 import { replaceNode } from './edit-value.ts';
 import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair, type TextSource } from './node-place.ts';
 
-interface Differing<T> {
+interface Comparison<T> {
   readonly current: T;
   /** The desired value, which differs only at the path. */
   readonly value: T;
@@ -15,23 +15,23 @@ interface Differing<T> {
 }
 
 /**
- * Returns the next change that brings a document closer to the desired value; undefined if they are equal.
+ * Returns the next change that brings a document closer to the desired value; undefined if it has that value.
  * @throws CannotEdit
  */
-export function nextChange(node: Node | null, source: TextSource, differing: Differing<Json>): Proposal | undefined {
+export function nextChange(node: Node | null, source: TextSource, comparison: Comparison<Json>): Proposal | undefined {
   const place = { source, path: [], flow: source.json, column: -1, lead: 0, isItem: false };
-  return difference(node, place, differing);
+  return firstChange(node, place, comparison);
 }
 
 /** Returns the change for the first difference between a node and its desired value. */
-function difference(
+function firstChange(
   node: Node | null,
   place: NodePlace,
-  { current, value, path }: Differing<Json>,
+  { current, value, path }: Comparison<Json>,
 ): Proposal | undefined {
   if (jsonEqual(current, value)) return undefined;
   if (node === null) throw new CannotEdit('the field has no value in the file');
-  // This is undefined at the end of the path.
+  // The next part is undefined at the end of the path.
   const next = path[place.path.length];
   if (isAlias(node) && next !== undefined) {
     throw new CannotEdit(`the value is part of the alias *${node.source}, which is used elsewhere in the file`);
@@ -39,12 +39,12 @@ function difference(
   if (isMap(node) && isObject(current) && isObject(value)) {
     const sharesKeys = Object.keys(current).some((key) => Object.hasOwn(value, key));
     const maps = { current: current as JsonObject, value: value as JsonObject, path };
-    if (next !== undefined || sharesKeys) return inMap(node, place, maps);
+    if (next !== undefined || sharesKeys) return changeInMap(node, place, maps);
   }
   if (isSeq(node) && Array.isArray(current) && Array.isArray(value)) {
     const lists = { current, value, path };
-    if (typeof next === 'number') return inItem(node, [next, next], { ...lists, place });
-    if (current.length > 0 && value.length > 0) return inList(node, place, lists);
+    if (typeof next === 'number') return changeInItem(node, [next, next], { ...lists, place });
+    if (current.length > 0 && value.length > 0) return changeInList(node, place, lists);
   }
   return {
     change: { kind: 'set', path: place.path, value },
@@ -52,7 +52,11 @@ function difference(
   };
 }
 
-function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differing<JsonObject>): Proposal | undefined {
+function changeInMap(
+  map: YAMLMap,
+  place: NodePlace,
+  { current, value, path }: Comparison<JsonObject>,
+): Proposal | undefined {
   const keys = Object.keys(current).filter((key) => !jsonEqual(current[key], value[key]));
   const changed = keys.find((key) => Object.hasOwn(value, key));
   const added = Object.keys(value).find((key) => !Object.hasOwn(current, key));
@@ -60,29 +64,29 @@ function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differi
   const pair = pairOf(map, key);
   if (changed !== undefined && pair !== undefined) {
     const inner = { current: current[key] as Json, value: value[key] as Json, path };
-    return difference(nodeOf(pair.value), placeOfPair(map, pair, place), inner);
+    return firstChange(nodeOf(pair.value), placeOfPair(map, pair, place), inner);
   }
   if (changed === undefined && keys.length > 0) {
-    if (pair !== undefined) return removal(map, pair, place);
-    const what = path.length > place.path.length ? 'the value' : 'a part of the value';
-    throw new CannotEdit(`${what} is merged with <<, which is used elsewhere in the file`);
+    if (pair !== undefined) return removePair(map, pair, place);
+    const subject = path.length > place.path.length ? 'the value' : 'a part of the value';
+    throw new CannotEdit(`${subject} is merged with << from an object that is used elsewhere in the file`);
   }
   // A new value here would hide the other parts of a merged value.
   if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
   const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
-  return { change, splices: adding(map, { key, value: change.value, place }) };
+  return { change, splices: addPair(map, { key, value: change.value, place }) };
 }
 
-function inList(
+function changeInList(
   list: YAMLSeq,
   place: NodePlace,
-  { current, value, path: goal }: Differing<readonly Json[]>,
+  { current, value, path: goal }: Comparison<readonly Json[]>,
 ): Proposal | undefined {
   let [before, after] = [0, 0];
   for (const [a, b] of [...alignment(current, value), [current.length, value.length] as const]) {
-    if (before < a && after < b) return inItem(list, [before, after], { current, value, path: goal, place });
+    if (before < a && after < b) return changeInItem(list, [before, after], { current, value, path: goal, place });
     const path = [...place.path, before];
-    if (before < a) return { change: { kind: 'remove', path }, splices: removing(list, before, place) };
+    if (before < a) return { change: { kind: 'remove', path }, splices: removeEntry(list, before, place) };
     if (after < b) {
       const item = { index: before, value: value[after] as Json };
       const splices = list.flow ? addToFlow(list, item, place) : insertIntoBlockList(list, item, place);
@@ -94,16 +98,16 @@ function inList(
 }
 
 /** @param indices the indices of the item in the current and in the desired list. */
-function inItem(
+function changeInItem(
   list: YAMLSeq,
   [before, after]: readonly [number, number],
-  { current, value, path, place }: Differing<readonly Json[]> & { readonly place: NodePlace },
+  { current, value, path, place }: Comparison<readonly Json[]> & { readonly place: NodePlace },
 ): Proposal | undefined {
   const inner = { current: current[before] as Json, value: value[after] as Json, path };
-  return difference(nodeOf(list.items[before]), placeOfItem(list, before, place), inner);
+  return firstChange(nodeOf(list.items[before]), placeOfItem(list, before, place), inner);
 }
 
-function adding(
+function addPair(
   map: YAMLMap,
   { key, value, place }: { key: string; value: Json; place: NodePlace },
 ): Proposal['splices'] {
@@ -113,14 +117,14 @@ function adding(
   return addToBlockMap(map, { key, value, style }, place);
 }
 
-function removal(map: YAMLMap, pair: Pair, place: NodePlace): Proposal {
+function removePair(map: YAMLMap, pair: Pair, place: NodePlace): Proposal {
   const key = isScalar(pair.key) ? String(pair.key.value) : '';
   const change = { kind: 'remove', path: [...place.path, key] } as const;
   if (map.items.length === 1) return { change, splices: replaceNode(map, {}, place) };
-  return { change, splices: removing(map, map.items.indexOf(pair), place) };
+  return { change, splices: removeEntry(map, map.items.indexOf(pair), place) };
 }
 
-function removing(node: Collection, index: number, place: NodePlace): Proposal['splices'] {
+function removeEntry(node: Collection, index: number, place: NodePlace): Proposal['splices'] {
   return node.flow ? removeFromFlow(node, index, place) : removeFromBlock(node, index, place);
 }
 
@@ -131,7 +135,7 @@ function pairOf(map: YAMLMap, key: string): Pair | undefined {
   );
 }
 
-/** Lists that differ in more items are not aligned, because that takes quadratic time. */
+/** The maximum number of differing items. Lists with more differences are not aligned, because that takes quadratic time. */
 const MAX_DIFFERENCES = 1000;
 
 /** Returns the longest common subsequence of two lists, as pairs of indices. */

@@ -7,7 +7,7 @@ export class TextSource {
   readonly text: string;
   /** True if values must use JSON syntax. */
   readonly json: boolean;
-  /** True to write new values on one line, because the usual layout gave a wrong result. */
+  /** True to write new values on one line. Used after the usual layout gave a wrong result. */
   readonly compact: boolean;
   /** The line ending of the text. */
   readonly eol: string;
@@ -56,7 +56,7 @@ export class TextSource {
     return /^(?:[ \t]*|[ \t]+#.*)$/.test(this.text.slice(offset, this.lineEnd(offset)));
   }
 
-  /** Inserts lines after the line of `offset`, which may be the last line. */
+  /** Returns the splice that inserts lines after the line of `offset`. That line may be the last one. */
   linesAfter(offset: number, lines: readonly string[]): Splice {
     const end = this.lineEnd(offset);
     return { start: end, end, text: lines.map((line) => this.eol + line).join('') };
@@ -77,7 +77,7 @@ export interface NodePlace {
   readonly flow: boolean;
   /** The column of the node's key or dash, in block style. */
   readonly column: number;
-  /** The offset right after the colon of the node's key, or after its dash. Zero if it has neither. */
+  /** The offset right after the colon of the node's key, or after its dash. Zero if the node has neither. */
   readonly lead: number;
   /** True for an item of a block list. */
   readonly isItem: boolean;

@@ -14,7 +14,7 @@ type FormatResult = { readonly text: string } | { readonly problems: readonly Pa
 
 /**
  * Returns a YAML or JSON text in canonical form, with the same contents and comments, or its problems. Formatting is idempotent. All line
- * endings become the same as the first one.
+ * endings are replaced with the first line ending of the text.
  * @param text without a byte order mark.
  */
 export function formatText(text: string, orderOf: OrderOf): FormatResult {
@@ -27,7 +27,7 @@ export function formatText(text: string, orderOf: OrderOf): FormatResult {
   const isSafe =
     formatted !== undefined && hasSameContent(source, formatted) && tryFormat(formatted, orderOf) === formatted;
   if (isSafe) return { text: formatted.replaceAll('\n', eol) };
-  const message = 'not formatted: formatting would change its values';
+  const message = 'not formatted: formatting this layout might change values';
   return { problems: [{ code: 'cannot-format', message, line: 1, column: 1 }] };
 }
 

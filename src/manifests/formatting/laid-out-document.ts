@@ -23,13 +23,13 @@ interface BlockEntry {
   readonly node: Node | null;
   readonly key: string | undefined;
   readonly start: number;
-  /** The offset right after its colon or dash. */
+  /** The offset right after the entry's colon or dash. */
   readonly lead: number;
   readonly order: KeyOrder | undefined;
   /** The comments and blank lines before the entry, without indentation. */
   readonly before: readonly string[];
-  /** The comments and blank lines after its contents, indented deeper than the entry. */
-  readonly behind: readonly Gap[];
+  /** The comments and blank lines after the entry's contents that are indented deeper than the entry. */
+  readonly trailing: readonly Gap[];
 }
 
 interface Gap {
@@ -44,7 +44,7 @@ interface CollectionLayout {
   readonly order: KeyOrder | undefined;
   /** The offset at which the lines before the first entry start. */
   readonly from: number;
-  readonly behind: readonly Gap[];
+  readonly trailing: readonly Gap[];
 }
 
 /**
@@ -57,21 +57,21 @@ export function laidOut(
   { source, order, from, to }: { source: TextSource; order: KeyOrder | undefined; from: number; to: number },
 ): string[] {
   const end = endOf(root, source);
-  const behind = gapLines(source, end, to);
+  const trailing = gapLines(source, end, to);
   const header = gapLines(source, from, source.lineStart(rangeOf(root)[0]));
   const headerLines = header.map(({ text }) => text);
   if (!isBlockCollection(root)) {
     const [first, last] = rangeOf(root);
     if (!source.beginsLine(first)) throw new UnsupportedLayout();
     const text = `${flowText(root, source, order)}${source.text.slice(last, end)}`.trimEnd();
-    return trimmed([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
+    return trimBlankLines([...headerLines, ...text.split('\n'), ...trailing.map((gap) => gap.text)]);
   }
   const start = source.lineStart(startOfEntry(root, 0));
-  return trimmed([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
+  return trimBlankLines([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, trailing })]);
 }
 
 /** Removes blank lines at the start and the end. */
-function trimmed(lines: readonly string[]): string[] {
+function trimBlankLines(lines: readonly string[]): string[] {
   const first = lines.findIndex((line) => line !== '');
   return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
@@ -79,11 +79,11 @@ function trimmed(lines: readonly string[]): string[] {
 function blockLines(node: Collection, layout: CollectionLayout): string[] {
   const { source, indent } = layout;
   const column = source.column(startOfEntry(node, 0));
-  const own = layout.behind.findIndex(
-    (gap, index) => isOwn(gap, column) && !deeperFollows(layout.behind, index, column),
+  const own = layout.trailing.findIndex(
+    (gap, index) => isOwn(gap, column) && !deeperFollows(layout.trailing, index, column),
   );
-  const deeper = own === -1 ? layout.behind : layout.behind.slice(0, own);
-  const entries = entriesOf(node, { ...layout, behind: deeper });
+  const deeper = own === -1 ? layout.trailing : layout.trailing.slice(0, own);
+  const entries = entriesOf(node, { ...layout, trailing: deeper });
   const keys = entries.map(({ key }) => key ?? '');
   const indices = isMap(node) ? sortedIndices(keys, layout.order) : keys.map((_, index) => index);
   const margin = ' '.repeat(indent);
@@ -95,7 +95,7 @@ function blockLines(node: Collection, layout: CollectionLayout): string[] {
     for (const line of before) lines.push(line === '' ? '' : margin + line);
     lines.push(...entryLines(entry, { source, indent, isItem: isSeq(node), column }));
   }
-  const tail = own === -1 ? [] : layout.behind.slice(own);
+  const tail = own === -1 ? [] : layout.trailing.slice(own);
   for (const { text } of tail) lines.push(text === '' ? '' : margin + text);
   return lines;
 }
@@ -114,7 +114,7 @@ function withoutLeadingBlanks(lines: readonly string[]): readonly string[] {
   return first === -1 ? [] : lines.slice(first);
 }
 
-function entriesOf(node: Collection, { source, order, from, behind }: CollectionLayout): BlockEntry[] {
+function entriesOf(node: Collection, { source, order, from, trailing }: CollectionLayout): BlockEntry[] {
   const column = source.column(startOfEntry(node, 0));
   const parts = isMap(node)
     ? node.items.map((pair) => partOfPair(pair))
@@ -137,7 +137,7 @@ function entriesOf(node: Collection, { source, order, from, behind }: Collection
     lead: leadOf(node, index),
     order: order?.inner(key ?? index),
     before: (gaps[index]?.before ?? []).map(({ text }) => text),
-    behind: index === parts.length - 1 ? behind : (gaps[index + 1]?.after ?? []),
+    trailing: index === parts.length - 1 ? trailing : (gaps[index + 1]?.after ?? []),
   }));
 }
 
@@ -150,10 +150,10 @@ interface EntryLayout {
 }
 
 function entryLines(entry: BlockEntry, { source, indent, isItem, column }: EntryLayout): string[] {
-  const { node, start, lead, order, behind } = entry;
+  const { node, start, lead, order, trailing } = entry;
   const margin = ' '.repeat(indent);
   const name = isItem ? '-' : `${source.text.slice(start, lead - 1).trimEnd()}:`;
-  const tail = behind.map(({ text }) => (text === '' ? '' : margin + text));
+  const tail = trailing.map(({ text }) => (text === '' ? '' : margin + text));
   if (name.includes('\n') || name.startsWith('?')) throw new UnsupportedLayout();
   if (!isBlockCollection(node)) {
     const end = node === null ? lead : Math.max(rangeOf(node)[1], lead);
@@ -165,7 +165,7 @@ function entryLines(entry: BlockEntry, { source, indent, isItem, column }: Entry
   const rest = isCompact ? '' : source.text.slice(lead, source.lineEnd(lead)).trim();
   const from = isCompact ? source.lineStart(first) : source.nextLine(lead);
   if (isCompact && source.text.slice(lead, first).trim() !== '') throw new UnsupportedLayout();
-  const lines = blockLines(node, { source, order, indent: indent + STEP, from, behind });
+  const lines = blockLines(node, { source, order, indent: indent + STEP, from, trailing });
   if (isItem && rest === '') return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
   return [`${margin}${name}${rest === '' ? '' : ` ${rest}`}`, ...lines];
 }

@@ -17,9 +17,9 @@ interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly ref: string;
   /** The folder of the project in the repository. */
   readonly subfolder: string;
-  /** Absolute path. Relative addresses start here, and `.voxform/git` below it contains the checkouts. */
+  /** The absolute path of the working folder. Relative addresses start there, and its `.voxform/git` contains the checkouts. */
   readonly cwd: string;
-  /** Distinguishes watches of one folder. */
+  /** Distinguishes several watches in the same folder. */
   readonly workspace: string | undefined;
   /** Registers the password of the address for redaction. */
   keepSecret(secret: string): void;
@@ -28,11 +28,11 @@ interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
 const FETCHED_REF = 'refs/voxform/fetched';
 const GOOD_REF = 'refs/voxform/good';
 
-/** Milliseconds. */
+/** The timeout of a git command. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Returns a source of the newest commit of a branch or tag. Each commit has its own checkout.
+ * Returns a source for the newest commit of a branch or tag. Each commit has its own checkout.
  * @throws UserError for an invalid address, ref or folder.
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
@@ -48,11 +48,11 @@ export function gitSource(options: GitSourceOptions): ManifestSource {
 export function secretsOf({ credentials }: GitAddress): string[] {
   if (credentials === undefined) return [];
   const { user, password } = credentials;
-  // A token may take the place of the user name.
+  // Without a password, the user name is a token.
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
 }
 
-/** Returns the normalized relative path of the project in a checkout. Throws `UserError` if it is outside. */
+/** Returns the normalized relative path of the project in a checkout. Throws `UserError` if the path leaves the checkout. */
 function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
   const leavesRepository = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
@@ -143,7 +143,7 @@ class GitSource implements ManifestSource {
     const checkout = path.join(this.#home, commit);
     if (!existsSync(checkout)) {
       const { tree, folder } = await this.#projectAt(commit, signal);
-      // The checkout is renamed when complete. The next run removes a partial one.
+      // A complete checkout is renamed to its final path. The next run removes an incomplete one.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);
@@ -157,7 +157,7 @@ class GitSource implements ManifestSource {
   }
 
   /**
-   * Returns the tree to check out: that of the project folder, or of the whole repository if the path contains a link or does not exist.
+   * Returns the tree to check out: the project folder, or the whole repository if the path contains a link or does not exist.
    * @throws UserError if the tree exceeds the limits of a project.
    */
   async #projectAt(commit: string, signal: AbortSignal): Promise<{ tree: string; folder: string }> {
@@ -170,14 +170,14 @@ class GitSource implements ManifestSource {
       const project = projectFolder ?? { tree: (await objects.header(`${commit}^{tree}`))?.id ?? '', folder: '.' };
       const problem = await treeProblem(objects, project.tree);
       if (problem === undefined) return project;
-      const shown = project.folder === '.' ? '' : `${project.folder} of `;
-      throw new UserError(`${shown}${this.name} cannot be used at ${commit}: ${problem}`);
+      const prefix = project.folder === '.' ? '' : `${project.folder} of `;
+      throw new UserError(`${prefix}${this.name} cannot be used at ${commit}: ${problem}`);
     } finally {
       await objects.close();
     }
   }
 
-  /** Removes all checkouts except those of the last valid commit and of the newest. */
+  /** Removes all checkouts except those of the last valid commit and of the newest commit. */
   async #removeOthers(signal: AbortSignal): Promise<void> {
     const retained = new Set(['repository', 'index', this.#good, this.#newest]);
     for (const entry of await readdir(this.#home)) {

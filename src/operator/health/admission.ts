@@ -24,14 +24,14 @@ export function parseListen(text: string): ListenAddress {
 
 export interface Listening {
   readonly listen: ListenAddress;
-  /** Other names of the listener, in lower case. */
+  /** Additional host names of the listener, in lower case. */
   readonly names: readonly string[];
   readonly proxy: { includes(address: string | undefined): boolean };
   /** The header in which trusted proxies name a person. */
   readonly userHeader: { readonly name: string } | undefined;
 }
 
-/** The parts of a request that show its origin. */
+/** The parts of a request that determine its origin. */
 export interface RequestFacts extends Pick<IncomingMessage, 'headers' | 'httpVersion'> {
   readonly socket: Pick<Socket, 'remoteAddress'>;
 }
@@ -40,39 +40,39 @@ export interface Admission extends Listening {
   readonly token: string | undefined;
 }
 
-/** Headers that proxies add. */
+/** Matches the names of headers that proxies add. */
 const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|original|envoy|scheme))|-ip$/;
 
 /**
- * True for a request from this machine that no proxy forwarded. Many proxies add no header but use HTTP/1.0, which browsers never do.
+ * True for a request from this machine that no proxy forwarded. Many proxies add no header but use HTTP/1.0, which browsers never use.
  */
 export function isLocal(
   { headers, httpVersion, socket }: RequestFacts,
   { listen, proxy, userHeader }: Listening,
 ): boolean {
   const remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const isOfProxy = (name: string): boolean =>
+  const isProxyHeader = (name: string): boolean =>
     FORWARDING.test(name.replaceAll('_', '-')) || name === userHeader?.name.toLowerCase();
   const isForwarded =
-    httpVersion !== '1.1' || proxy.includes(socket.remoteAddress) || Object.keys(headers).some(isOfProxy);
+    httpVersion !== '1.1' || proxy.includes(socket.remoteAddress) || Object.keys(headers).some(isProxyHeader);
   return !isForwarded && [listen.host, remoteAddress, headers.host ?? ''].every(isLoopback);
 }
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
 
-/** Returns the problem of a request without exactly one valid `Host` and a path; undefined if there is none. */
+/** Returns the reason why a request is malformed; undefined if it has exactly one valid `Host` header and a path. */
 export function malformation({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
   const [host = '', ...others] = headersDistinct.host ?? [];
   if (others.length > 0) return 'the request has several Host headers';
   if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return 'the Host header is missing or malformed';
-  return url.startsWith('/') ? undefined : 'the target of the request is not a path';
+  return url.startsWith('/') ? undefined : 'the request target is not a path';
 }
 
 export const WRONG_TOKEN = 'the bearer token is missing or wrong';
 
 /**
  * Returns the reason for refusing a request; undefined if it is allowed. A web page of another site must not reach a listener on this
- * machine through a DNS name that resolves to it, nor with a form. Numeric addresses are safe, because no site controls them.
+ * machine, neither through a DNS name that resolves to this machine nor with a form. IP addresses are safe, because no site controls them.
  */
 export function refusal(
   request: RequestFacts,
@@ -94,7 +94,7 @@ export function refusal(
   return isSame(headers.authorization ?? '', `Bearer ${token}`) ? undefined : WRONG_TOKEN;
 }
 
-/** False for an unknown DNS name, which another site may have pointed at this machine. */
+/** False for an unknown DNS name. Another site may have configured the name to resolve to this machine. */
 export function isKnownHost(
   header: string | undefined,
   { listen, names }: Pick<Listening, 'listen' | 'names'>,
@@ -112,14 +112,14 @@ function hostOf(header: string | undefined): string {
     .toLowerCase();
 }
 
-/** Compares in constant time. */
+/** Compares two strings in constant time. */
 export function isSame(a: string, b: string): boolean {
   const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 
 interface WrongTokenLimits {
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   /** The limit of wrong tokens per address. */
   readonly perAddress?: number;
@@ -147,11 +147,11 @@ export class WrongTokens {
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
-  /** Counts an attempt. Call it before a slow check, and call `remove` if the token is correct. */
+  /** Counts an attempt. Call `add` before a slow check, and `remove` after the check if the token is correct. */
   add(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
-      const known = this.#current(key);
-      if (known !== undefined) known.count += 1;
+      const entry = this.#current(key);
+      if (entry !== undefined) entry.count += 1;
       else this.#counts.set(key, { count: 1, until: this.#limits.now() + WINDOW_MS });
     }
     const [oldest] = this.#counts.keys();
@@ -160,25 +160,25 @@ export class WrongTokens {
 
   remove(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
-      const known = this.#current(key);
-      if (known !== undefined) known.count -= 1;
+      const entry = this.#current(key);
+      if (entry !== undefined) entry.count -= 1;
     }
   }
 
   #fullUntil(key: string, max: number): number {
-    const known = this.#current(key);
-    return known !== undefined && known.count >= max ? known.until : 0;
+    const entry = this.#current(key);
+    return entry !== undefined && entry.count >= max ? entry.until : 0;
   }
 
   #current(key: string): { count: number; readonly until: number } | undefined {
-    const known = this.#counts.get(key);
-    if (known === undefined || known.until > this.#limits.now()) return known;
+    const entry = this.#counts.get(key);
+    if (entry === undefined || entry.until > this.#limits.now()) return entry;
     this.#counts.delete(key);
     return undefined;
   }
 }
 
-/** Returns the network of an IPv6 address, because one client controls all of it. Other addresses are unchanged. */
+/** Returns the network of an IPv6 address, because one client controls the whole network. Returns other addresses unchanged. */
 export function networkOf(address = 'unknown'): string {
   return isIPv6(address) && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address;
 }

@@ -9,24 +9,24 @@ import { messageOf } from '../messages.ts';
 import { type Admission, malformation, networkOf, refusal, WRONG_TOKEN, type WrongTokens } from './admission.ts';
 
 interface ListenerOptions extends Admission {
-  /** Determines the response of `/healthz`. If absent, the process is always alive. */
+  /** True if the process is alive, for `/healthz`. If absent, the process always counts as alive. */
   isAlive?(): boolean;
   isReady(): boolean;
   status(): Json | Promise<Json>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Requests a run. If absent, the path does not exist. */
+  /** Requests a run. If absent, `/reconcile` does not exist. */
   reconcile?(): void;
-  /** Receives an event about a source. Resolves to false if its signature is invalid. If absent, the path does not exist. */
+  /** Receives a webhook event about a source. Resolves to false if the signature is invalid. If absent, `/hooks` does not exist. */
   readonly events?: ((source: string, request: IncomingMessage) => Promise<boolean>) | undefined;
   redact(text: string): string;
   /** Limits attempts with wrong bearer tokens. */
   readonly wrongTokens: WrongTokens;
-  /** The timeout for status and metrics in milliseconds. */
+  /** The timeout of `/status` and `/metrics` in milliseconds. */
   readonly timeoutMs?: number | undefined;
   readonly page: {
     /** Serves every other path. */
     fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
-    /** True if the sender may read the page, and so the status. */
+    /** True if the sender may read the page, and therefore the status. */
     mayRead(request: IncomingMessage): Promise<boolean>;
   };
 }
@@ -38,13 +38,13 @@ const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
 const UNSIGNED = 'the signature is missing or wrong, or this source has no webhook in the fleet file';
-/** The maximum size of an event from GitHub. */
+/** The maximum size of a webhook event from GitHub. */
 const MAX_EVENT_BYTES = 25 * 1024 ** 2;
 
-/** The default timeout of status and metrics, whose database may not respond. Monitoring usually waits longer. */
+/** The default timeout of `/status` and `/metrics`, which may read a database. Monitoring systems usually wait longer. */
 const DEFAULT_TIMEOUT_MS = 5000;
 
-/** Slow or numerous connections must not block others. */
+/** Slow connections, or many connections of one client, must not block others. */
 const limits = {
   requestTimeout: 10_000,
   headersTimeout: 10_000,
@@ -66,7 +66,7 @@ export function notFound({ reconciles }: { readonly reconciles: boolean }): stri
   return `not found; available: /, /api/v1/schema, /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
 }
 
-/** Serves health, status, metrics and the page. Throws `UserError` for an address that it cannot listen on. */
+/** Serves health, status, metrics and the page. Throws `UserError` if it cannot listen on the address. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
   const handle = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
@@ -88,8 +88,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     const hint = 'Choose another address with --listen; port 0 picks a free port.';
     throw new UserError(`cannot listen on ${host}:${port}: ${reason}`, { hint, cause });
   });
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
+  const urlHost = host.includes(':') ? `[${host}]` : host;
+  return { url: `http://${urlHost}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
 }
 
 interface PlainResponse {
@@ -117,7 +117,7 @@ function plainResponseTo(
 type App = Hono<{ Bindings: HttpBindings }>;
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
-/** Creates the routes of status, metrics, requests for a run and events. The page serves every other path. */
+/** Creates the routes `/status`, `/metrics`, `/reconcile` and `/hooks`. The page serves every other path. */
 function appOf(options: ListenerOptions): App {
   const { status, metrics, reconcile, events, redact, page, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const app: App = new Hono();
@@ -155,7 +155,7 @@ function appOf(options: ListenerOptions): App {
     app.post('/hooks/:source', (c) => {
       const { incoming } = c.env;
       const length = Number(incoming.headers['content-length'] ?? Number.NaN);
-      if (Number.isNaN(length)) return errorResponse(c, 411, 'send the length of the event');
+      if (Number.isNaN(length)) return errorResponse(c, 411, 'Content-Length is required');
       if (length > MAX_EVENT_BYTES)
         return errorResponse(c, 413, `the event is larger than ${MAX_EVENT_BYTES / 1024 ** 2} MiB`);
       return respondInTime(c, async () =>
@@ -170,7 +170,7 @@ function appOf(options: ListenerOptions): App {
   return app;
 }
 
-/** Limits the connections of each address. */
+/** Limits the number of connections per client address, except for proxies. */
 function limitConnectionsPerAddress(server: Server, { proxy }: ListenerOptions): void {
   const counts = new Map<string, number>();
   server.on('connection', (socket) => {
@@ -192,11 +192,11 @@ function limitConnectionsPerAddress(server: Server, { proxy }: ListenerOptions):
 
 async function withTimeout<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
   return Promise.race([work(), timeout]).finally(() => clearTimeout(timer));
 }
 
-/** True if a request has a bearer token. Other credentials, such as Basic, may be those of a proxy. */
+/** True if a request has a bearer token. Other credentials, such as Basic, may be for a proxy. */
 function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): boolean {
   return token !== undefined && /^bearer /i.test(headers.authorization ?? '');
 }
@@ -204,7 +204,7 @@ function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): bo
 function refusalResponse(
   c: AppContext,
   options: ListenerOptions,
-  what: { readonly writes: boolean },
+  access: { readonly writes: boolean },
 ): Response | undefined {
   const { wrongTokens } = options;
   const { incoming } = c.env;
@@ -212,7 +212,7 @@ function refusalResponse(
   const hasToken = hasBearer(incoming, options);
   const wait = hasToken ? wrongTokens.wait(remoteAddress) : 0;
   if (wait > 0) return errorResponse(c, 429, 'too many wrong tokens', { 'retry-after': String(wait) });
-  const reason = refusal(incoming, options, what);
+  const reason = refusal(incoming, options, access);
   if (reason === WRONG_TOKEN && hasToken) wrongTokens.add(remoteAddress);
   return reason === undefined ? undefined : errorResponse(c, 403, reason);
 }

@@ -5,13 +5,13 @@ import type { RequestEvent } from '../../platform/transport.ts';
 import type { RequestResult } from '../../runs/drift-request/reconcile-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 
-/** The result of a notification. A delayed one gets a second result later. */
+/** The result of a notification. A delayed notification has a second result later. */
 export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 
 /** The Prometheus metrics of a watch. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Creates a metrics registry, with functions that add metrics to it. */
+/** Creates a metrics registry, and functions that add metrics to the registry. */
 export function instruments() {
   const registry = new Registry();
   const registers = [registry];
@@ -62,7 +62,7 @@ export function createMetrics(version: string) {
     'status',
   ]);
   const retries = counter('voxform_api_retries_total', 'Retried requests to the platform.', ['method']);
-  const busy = gauge('voxform_busy_seconds', 'How long another run has held the state lock; 0 if none does.');
+  const busy = gauge('voxform_busy_seconds', 'Seconds for which another run has held the lock; 0 if it is free.');
   const lastRun = gauge('voxform_last_run_timestamp_seconds', 'Start of the last run.');
   const lastSuccess = gauge('voxform_last_success_timestamp_seconds', 'Start of the last successful run.');
   const valid = gauge('voxform_manifests_valid', '0 while the newest manifests are invalid.');
@@ -70,7 +70,7 @@ export function createMetrics(version: string) {
   const held = gauge('voxform_changes_held', 'Resources whose changes the last run held back, by reason.', ['why']);
   const violations = gauge(
     'voxform_policy_violations',
-    'Violations of policies in the last plan that are not waived, by severity.',
+    'Policy violations in the last plan that are not waived, by severity.',
     ['severity'],
   );
   const request = gauge('voxform_drift_request', '1 for the status of the pull request for drift.', ['status']);

@@ -9,13 +9,13 @@ import type { Receiver } from './receiver.ts';
 
 interface Delivery extends Pick<Receiver, 'url' | 'shown' | 'header'> {
   readonly body: string;
-  /** Called with the final result, and before it with `delayed` if many attempts failed. `problem` is the reason, without secrets. */
+  /** Called with the final result, and once before with `delayed` if many attempts failed. `problem` is the reason, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
   readonly network: Network;
 }
 
 interface Reporting {
-  /** Name of the receiver for messages. */
+  /** The name of the receiver in messages. */
   readonly shown: string;
   readonly log: WatchLog;
   onResult(result: DeliveryResult): void;
@@ -40,14 +40,14 @@ const DELAYED_AFTER_ATTEMPTS = 5;
 
 const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
 
-/** Milliseconds. */
+/** The backoff between attempts, in milliseconds. */
 const BACKOFF = { first: 1000, max: 300_000 };
 /** The maximum pause that a receiver may request. */
 const MAX_REQUESTED_PAUSE_MS = 3_600_000;
 
 /**
- * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver accepts or
- * rejects it, because no later run repeats it.
+ * Delivers the notifications of each receiver in order, without blocking the watch. A delivery is retried until the receiver accepts or
+ * rejects it, because later runs do not repeat it.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
@@ -76,7 +76,7 @@ export class Deliveries {
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
-  /** Waits for all deliveries, but at most this many milliseconds, and cancels the rest. */
+  /** Waits for pending deliveries for at most this many milliseconds, then cancels the rest. */
   async flush(milliseconds: number): Promise<void> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(milliseconds, resolve);
@@ -97,7 +97,7 @@ export class Deliveries {
     this.#waiting.delete(receiver);
   }
 
-  /** Sends a notification. Returns the reason if it failed; undefined if it was delivered. */
+  /** Sends a notification. Returns the reason for a failed delivery; undefined after a successful delivery. */
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
     const { url, header, body, network } = delivery;

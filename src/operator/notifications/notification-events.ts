@@ -20,17 +20,17 @@ import { RepeatFilter, type ReportedConditions } from '../watch-log.ts';
 interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
-  /** All drift reported so far, in an event about drift. */
+  /** All drift that has been reported, including by this event. Set only for drift events. */
   readonly reported?: NotifiedDrift;
 }
 
-/** The digest of the reported drift, by address. */
+/** The digests of reported drift by address. */
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
 interface NotificationEventsOptions {
-  /** Returns the drift of a workspace that an earlier watch reported. */
+  /** Returns the drift that an earlier watch reported for a workspace. */
   readonly reported?: ((workspaceId: string) => NotifiedDrift) | undefined;
-  /** Conditions that earlier notifiers reported. */
+  /** The conditions that were reported earlier. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
@@ -145,7 +145,7 @@ export class NotificationEvents {
   }
 }
 
-/** True if changes wait for a person or for a window. Other holds end automatically, or are failures. */
+/** True if changes wait for a person or for an apply window. Other holds end automatically, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
   return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'frozen' || hold?.why === 'approval';
 }
@@ -166,7 +166,7 @@ function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunRe
   });
 }
 
-/** @param reported the addresses whose drift is reported to the same receiver. */
+/** Returns the contents of a `changes` event. @param reported the addresses whose drift is reported to the same receiver. */
 function changesIn(
   { planned, added }: FoundEvents,
   {
@@ -192,7 +192,7 @@ function changesIn(
   return { lines: [line], addresses: addressesOf(open) };
 }
 
-/** The prefix of a missing record's digest. */
+/** The prefix of the digest of a missing record. */
 const MISSING = 'missing ';
 
 function keyOf({ address, action, changes }: PlannedResource): string {
@@ -251,8 +251,8 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
 }
 
 /**
- * Returns the body of a notification: the template with its placeholders filled in, or all values. Strings for people contain no
- * mentions. Other values are for programs and are unchanged, unless a template contains them.
+ * Returns the body of a notification: the template with its placeholders filled in, or all values without a template. Mentions are
+ * disabled in all strings of a template. Without a template, they are disabled only in `text`, because programs read the other values.
  * @param redact redacts the text before any other change.
  */
 export function bodyOf(
@@ -266,7 +266,7 @@ export function bodyOf(
   return fillTemplate(template, shown as NotificationEvent['values']);
 }
 
-/** Fills in placeholders. A string that is a single placeholder becomes the value itself. Inside a longer string, a value becomes text. */
+/** Fills in placeholders. A string that is a single placeholder becomes the value itself. In a longer string, the value becomes text. */
 function fillTemplate(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
@@ -281,14 +281,13 @@ function asText(value: Json): string {
   return value === null ? '' : String(value);
 }
 
-/** A zero-width space. */
 const ZERO_WIDTH_SPACE = '\u200b';
 
 /** Matches the bracket of `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>` or `<at>Ann</at>`, but not of `a < b`. */
 const BRACKET = /<(?=[!@#:/&\p{L}])/gu;
 /** Matches the start of a mention. Discord recognizes these two names anywhere; other mentions start a word. */
 const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
-/** Matches inside `[text](address)`, which can hide its target behind another address. */
+/** Matches the bracket after the text of a link `[text](address)`. The text may be an address other than the target. */
 const LINK = /\](?=\()/gu;
 
 /**

@@ -15,11 +15,11 @@ interface NotifierOptions {
   onResult(result: DeliveryResult): void;
   /** Stores reported drift across restarts. */
   readonly store?: NotifiedDriftStore | undefined;
-  /** The conditions that earlier notifiers of the workspace reported. */
+  /** The conditions that were reported earlier for the workspace. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
-/** Notifies the webhooks of the project. */
+/** Sends the events of runs to the webhooks of the project. */
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
   readonly #events: NotificationEvents;
@@ -59,7 +59,7 @@ export class Notifier implements RunObserver {
   }
 }
 
-/** Stores reported drift across restarts of a watch, so that no drift is reported twice. Without the data, a message is repeated. */
+/** Stores reported drift across restarts of a watch, so that it is not reported twice. If the data is lost, a message is repeated. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
   write(workspaceId: string, reported: NotifiedDrift): void;
@@ -67,7 +67,7 @@ export interface NotifiedDriftStore {
 
 const storedDrift = z.record(z.string(), z.string());
 
-/** Stores one file per workspace. A file that cannot be read or written only causes a repeated message. */
+/** Returns a store with one file per workspace. A file that cannot be read or written only causes a repeated message. */
 export function notifiedDriftIn(folder: string): NotifiedDriftStore {
   const fileOf = (workspaceId: string) => path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {

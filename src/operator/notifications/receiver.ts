@@ -5,9 +5,9 @@ import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
-/** A webhook whose URL and secrets are known. */
+/** A webhook with resolved secrets. */
 export interface Receiver {
-  /** The URL. All of it may be secret, so it is never shown. */
+  /** The URL. Any part of the URL may be secret, so it is never displayed. */
   readonly url: Secret;
   /** The scheme and host of the URL, for messages. */
   readonly shown: string;
@@ -19,11 +19,11 @@ export interface Receiver {
 
 export interface Receivers {
   readonly receivers: readonly Receiver[];
-  /** Problems of unusable webhooks. */
+  /** The reasons why webhooks cannot be used. */
   readonly problems: readonly string[];
 }
 
-/** Returns the webhooks of a project, with their secrets resolved as in manifests. */
+/** Returns the webhooks of a project. Their secrets are resolved in the same way as those of manifests. */
 export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   const { project, workspace } = opened;
   const { env, redactor } = opened.context;
@@ -31,13 +31,13 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];
   const resolve = (form: TextForm): Secret | undefined => {
-    const found = inputs.named(form);
-    if (!('value' in found)) {
-      problems.push(found.message);
+    const input = inputs.named(form);
+    if (!('value' in input)) {
+      problems.push(input.message);
       return undefined;
     }
     const name = '$env' in form ? form.$env : form.$secret;
-    const secret = found.value instanceof Secret ? found.value : new Secret(name, String(found.value));
+    const secret = input.value instanceof Secret ? input.value : new Secret(name, String(input.value));
     redactor.add(secret.reveal());
     return secret;
   };

@@ -7,7 +7,7 @@ import type { Style } from '../style.ts';
 import { ANY_KEY, type Topic } from './topics.ts';
 
 /** The maximum number of fields of each object in an example of a kind. */
-const FEW = 2;
+const MAX_EXAMPLE_FIELDS = 2;
 
 interface Explanation {
   readonly path: string;
@@ -20,7 +20,7 @@ interface Explanation {
   readonly flags: Readonly<Record<string, true | string>>;
   /** The consequences of the flags, one sentence each. */
   readonly treatment: readonly string[];
-  /** YAML as it is written in a file. */
+  /** An example in YAML, as written in a file. */
   readonly example: string | undefined;
   readonly fields: readonly (Pick<Topic, 'path' | 'description' | 'required'> & { readonly type: string })[];
 }
@@ -54,10 +54,10 @@ function isDirectlyIn(path: string, parent: string): boolean {
 
 function abilitiesOf({ about, kind }: Topic): string[] {
   if (about !== 'kind' || kind === undefined) return [];
-  const read = kind.list === undefined ? 'read by id, but not listed' : 'listed';
-  const created = kind.create === undefined ? 'created only in the dashboard' : 'created';
-  const updated = kind.update === undefined ? 'not updated' : 'updated';
-  return [`Through the API, records can be ${read}; ${created}; ${updated}; but not deleted.`];
+  const read = kind.list === undefined ? 'read by id (no list)' : 'list';
+  const create = kind.create === undefined ? 'no create (only in the dashboard)' : 'create';
+  const update = kind.update === undefined ? 'no update' : 'update';
+  return [`API operations: ${read}, ${create}, ${update}, no delete.`];
 }
 
 /** Returns the flags for JSON, each with its consequence as text. */
@@ -67,7 +67,7 @@ function treatmentsOf({ rule, kind, path, about }: Topic) {
   const { hidden, writeOnly, immutable, manual, set, opaque, refersTo, notAtCreate }: FieldRule = rule;
   const treatments: [flag: string, value: true | string | undefined, sentence: string][] = [
     ['natural_key', isKey || undefined, 'Identifies the record.'],
-    ['hidden', hidden, 'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.'],
+    ['hidden', hidden, 'Hidden: accepted by the platform but never returned; the value last sent is compared.'],
     ['write_only', writeOnly, 'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.'],
     ['immutable', immutable, 'Immutable: a new value needs a new record.'],
     [
@@ -82,11 +82,11 @@ function treatmentsOf({ rule, kind, path, about }: Topic) {
   return treatments.flatMap(([flag, value, sentence]) => (value === undefined ? [] : [{ flag, value, sentence }]));
 }
 
-/** Returns an example with its parent keys, as written in a file. The example of an object consists of those of its fields. */
+/** Returns an example with its parent keys, as written in a file. The example of an object consists of the examples of its fields. */
 function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   const { path, about, kind } = topic;
   if (about === 'form') return path.includes('.') ? undefined : `field: { ${path}: ${EXAMPLES[path] ?? '…'} }\n`;
-  const value = valueFor(topic, about === 'kind' ? FEW : Number.POSITIVE_INFINITY, all);
+  const value = valueFor(topic, about === 'kind' ? MAX_EXAMPLE_FIELDS : Number.POSITIVE_INFINITY, all);
   if (value === undefined) return undefined;
   if (about === 'kind')
     return yamlText({ apiVersion: API_VERSION, kind: kind?.name ?? path, metadata: { name: 'my-first' }, spec: value });
@@ -102,13 +102,13 @@ function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
 }
 
 /** Returns an example value with at most this number of fields in each object. */
-function valueFor(topic: Topic, most: number, all: readonly Topic[]): Json | undefined {
+function valueFor(topic: Topic, maxFields: number, all: readonly Topic[]): Json | undefined {
   const own = exampleIn(topic.schema);
   if (own !== undefined) return own;
   const inside = all.filter(({ path }) => isDirectlyIn(path, topic.path));
   const pairs = inside
-    .slice(0, topic.about === 'kind' ? undefined : most)
-    .map((each) => [nameIn(each.path.slice(topic.path.length + 1)), valueFor(each, most, all)] as const)
+    .slice(0, topic.about === 'kind' ? undefined : maxFields)
+    .map((each) => [nameIn(each.path.slice(topic.path.length + 1)), valueFor(each, maxFields, all)] as const)
     .filter(([, value]) => value !== undefined);
   if (pairs.length === 0) return undefined;
   const value = Object.fromEntries(pairs) as JsonObject;
@@ -192,24 +192,24 @@ function limitsOf(schema: JsonObject): string[] {
   return [...own, ...inItems];
 }
 
-function range(least: Json | undefined, most: Json | undefined, unit = ''): string | undefined {
+function range(min: Json | undefined, max: Json | undefined, unit = ''): string | undefined {
   const words = (text: string) => `${text} ${text.endsWith(' 1') ? unit.replace(/s$/, '') : unit}`.trim();
-  if (least === undefined && most === undefined) return undefined;
-  if (most === undefined) return words(`at least ${least}`);
-  return least === undefined ? words(`at most ${most}`) : words(`${least} to ${most}`);
+  if (min === undefined && max === undefined) return undefined;
+  if (max === undefined) return words(`at least ${min}`);
+  return min === undefined ? words(`at most ${max}`) : words(`${min} to ${max}`);
 }
 
 export function explanationText(
   { path, type, required, description, limits, treatment, fields, example, about }: Explanation,
   style: Style,
 ): string {
-  const what =
+  const typeText =
     about === 'kind' || path === 'project' || path === 'metadata'
       ? ''
       : `  ${style.dim(required ? `${type}, required` : type)}`;
   const sentences = [...limits.map((limit) => `Limits: ${limit}.`), ...treatment];
   return [
-    `${style.bold(path)}${what}`,
+    `${style.bold(path)}${typeText}`,
     '',
     ...(description === '' ? [] : [style.prose(description, { indent: 2 })]),
     ...sentences.map((sentence) => style.prose(sentence, { indent: 2 })),
@@ -223,9 +223,9 @@ function fieldLines(path: string, fields: Explanation['fields'], style: Style): 
   const names = fields.map((field) => field.path.slice(path.length + 1));
   const width = Math.max(...names.map((name) => name.length));
   return fields.map(({ type, required, description }, index) => {
-    const what = type.charAt(0).toUpperCase() + type.slice(1) + (required ? ', required' : '');
+    const typeText = type.charAt(0).toUpperCase() + type.slice(1) + (required ? ', required' : '');
     const lead = `${(names[index] ?? '').padEnd(width)}  `;
-    return style.prose(`${what}. ${description}`, { indent: 2, lead });
+    return style.prose(`${typeText}. ${description}`, { indent: 2, lead });
   });
 }
 
@@ -243,5 +243,5 @@ export function topicsText(topics: readonly Topic[], style: Style): string {
     ...members.map(({ path, description }) => style.prose(description, { indent: 2, lead: path.padEnd(width + 2) })),
     '',
   ]);
-  return [...lines, style.prose('For details and fields: voxform explain Agent.llm_config'), ''].join('\n');
+  return [...lines, style.prose('To see the fields of a topic: voxform explain Agent.llm_config'), ''].join('\n');
 }

@@ -31,9 +31,9 @@ export function topicsOf(kinds: Iterable<Kind>, lookups: Iterable<Lookup>): Topi
       return [{ ...own, description: kind.description, schema, kind }, ...fields];
     }),
     ...[...lookups].map(({ name, description }) => topicOf({ description }, { path: name, about: 'lookup' })),
-    ...within(plainSchema(metadataSchema), { path: 'metadata', about: 'metadata' }, true),
+    ...topicsWithin(plainSchema(metadataSchema), { path: 'metadata', about: 'metadata' }, true),
     ...forms(),
-    ...within(
+    ...topicsWithin(
       { ...plainSchema(projectSchema()), description: 'The project file, voxform.yaml.' },
       { path: 'project', about: 'project' },
       true,
@@ -54,7 +54,7 @@ function topicOf(
   return { ...topic, kind, rule: kind?.fields[field] ?? kind?.fields[root] ?? {} };
 }
 
-function within(schema: JsonObject, place: TopicPlace, required: boolean): Topic[] {
+function topicsWithin(schema: JsonObject, place: TopicPlace, required: boolean): Topic[] {
   return [topicOf(schema, place, required), ...fieldsIn(schema, place)];
 }
 
@@ -67,14 +67,14 @@ function fieldsIn(schema: JsonObject, place: TopicPlace): Topic[] {
   if (isObject(items)) return fieldsIn(items as JsonObject, place);
   if (isObject(properties)) {
     return Object.entries(properties).flatMap(([key, field]) =>
-      within(field as JsonObject, { ...place, path: `${place.path}.${key}` }, (required as Json[]).includes(key)),
+      topicsWithin(field as JsonObject, { ...place, path: `${place.path}.${key}` }, (required as Json[]).includes(key)),
     );
   }
   if (!isObject(additionalProperties) || !isObject(additionalProperties.properties)) return [];
-  return within(additionalProperties as JsonObject, { ...place, path: `${place.path}.${ANY_KEY}` }, true);
+  return topicsWithin(additionalProperties as JsonObject, { ...place, path: `${place.path}.${ANY_KEY}` }, true);
 }
 
-/** Returns a topic for each value form, followed by those of its optional keys. */
+/** Returns a topic for each value form, followed by the topics of its optional keys. */
 function forms(): Topic[] {
   const found = new Map<string, Topic>();
   const visit = (schema: Json): void => {
@@ -95,39 +95,39 @@ function forms(): Topic[] {
 
 type FoundTopic =
   | { readonly topic: Topic }
-  /** `; did you mean "x"?`, or an empty string. */
+  /** A suffix for the error, `; did you mean "x"?`, or an empty string. */
   | { readonly suggestion: string };
 
-/** Finds the topic for a path that a user typed, ignoring case. Outer keys of a manifest, the `$` of a form and `project` are optional. */
-export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
-  const path = asked
+/** Finds the topic for a path from the user, ignoring case. Outer keys of a manifest, the `$` of a form and `project` are optional. */
+export function findTopic(topics: readonly Topic[], requested: string): FoundTopic {
+  const path = requested
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
     .replace(/^([A-Za-z]+)\.spec(?=\.|$)/, '$1')
     .replace(/^[A-Za-z]+\.(?=metadata(\.|$))/, '');
   const [topic] = [path, `$${path}`, `project.${path}`].flatMap(
-    (typed) => topics.find((each) => same(each.path, typed)) ?? [],
+    (typed) => topics.find((each) => isSamePath(each.path, typed)) ?? [],
   );
   return topic === undefined ? { suggestion: suggestionFor(topics, path) } : { topic };
 }
 
 /** Compares paths, ignoring case. The key `<name>` matches any key. */
-function same(path: string, asked: string): boolean {
-  const [own, given] = [path.toLowerCase().split('.'), asked.toLowerCase().split('.')];
+function isSamePath(path: string, requested: string): boolean {
+  const [own, given] = [path.toLowerCase().split('.'), requested.toLowerCase().split('.')];
   return (
     own.length === given.length && own.every((key, index) => key === given[index] || (key === '<name>' && index > 0))
   );
 }
 
-function suggestionFor(topics: readonly Topic[], asked: string): string {
-  const last = asked.slice(asked.lastIndexOf('.') + 1).toLowerCase();
-  const [root] = asked.toLowerCase().split('.');
+function suggestionFor(topics: readonly Topic[], requested: string): string {
+  const last = requested.slice(requested.lastIndexOf('.') + 1).toLowerCase();
+  const [root] = requested.toLowerCase().split('.');
   const elsewhere = topics.filter(({ path }) => path.toLowerCase().endsWith(`.${last}`));
   const here = elsewhere.filter(({ path }) => path.toLowerCase().split('.')[0] === root);
   const near = here.length > 0 ? here : elsewhere;
   const paths = topics.map(({ path }) => path);
-  const depth = asked.split('.').length;
+  const depth = requested.split('.').length;
   const siblings = paths.filter((path) => path.split('.').length === depth);
-  const found = nearest(asked, siblings) ?? nearest(asked, paths);
+  const found = nearest(requested, siblings) ?? nearest(requested, paths);
   const best = near.length > 0 ? near.map(({ path }) => path) : found === undefined ? [] : [found];
   return didYouMeanOneOf(best.map((path) => `"${path}"`));
 }

@@ -20,11 +20,11 @@ import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = { report: reportGithub, several: severalGithub };
 
-/** The number of fields to list before the others are only counted. */
-const namedFields = 5;
+/** The maximum number of fields to list. The others are only counted. */
+const MAX_FIELDS = 5;
 
 interface GithubOptions extends ReportOptions {
-  /** The name of the workspace in the titles, if there are several. */
+  /** The name of the workspace for the titles, if there are several workspaces. */
   readonly workspace?: string;
 }
 
@@ -33,7 +33,7 @@ interface AnnotationWording {
   readonly selection: WorkspaceSelection;
 }
 
-/** The groups that need no action by the user. */
+/** The groups that require no action by the user. */
 const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'replace', 'forget', 'done']);
 
 /**
@@ -73,7 +73,7 @@ interface AnnotationContext {
   readonly wording: AnnotationWording;
 }
 
-/** Returns the annotation of a resource. An undeclared resource has one only if it has a result, so that failures are visible. */
+/** Returns the annotation of a resource. An undeclared resource has an annotation only if it has a result, so that failures are visible. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   const { title, selection } = wording;
@@ -85,10 +85,10 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
     return githubCommand(level, { ...source, title: title(`${outcome.word} ${address}`) }, details.join('; '));
   }
   if (source === null) return '';
-  const place = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
+  const target = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
   const paths = changes.map(({ path }) => path);
-  const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, namedFields)}`;
-  if (report.what === 'drift') return githubCommand('warning', place, fields ?? group.explanation ?? '');
+  const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, MAX_FIELDS)}`;
+  if (report.what === 'drift') return githubCommand('warning', target, fields ?? group.explanation ?? '');
   const level: AnnotationLevel = settled.has(group.key) && action !== 'replace' ? 'notice' : 'warning';
   const parts = [
     reason,
@@ -96,7 +96,7 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
     ...routeRemarks(resource, { verbose: false }),
     ...steps.map((step) => stepText(step, selection)),
   ];
-  return githubCommand(level, place, parts.filter((text) => text !== '').join('; '));
+  return githubCommand(level, target, parts.filter((text) => text !== '').join('; '));
 }
 
 function warningAnnotation(

@@ -7,12 +7,12 @@ import type { Report } from '../report.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
-  report: (report) => jsonText(report.applied === undefined ? planned(report) : applyJson(report.applied)),
+  report: (report) => jsonText(report.applied === undefined ? planJson(report) : applyJson(report.applied)),
   several({ reports, failures }) {
     const several: PlansDocument = {
       format_version: PLANS_FORMAT_VERSION,
       voxform_version: VERSION,
-      plans: reports.map(planned),
+      plans: reports.map(planJson),
       failures,
     };
     return jsonText(several);
@@ -21,6 +21,6 @@ export const format: ReportFormat = {
 };
 
 /** Adds the digest to a plan, but not to drift, which cannot be applied. */
-function planned({ what, document }: Report) {
+function planJson({ what, document }: Report) {
   return what === 'plan' ? withDigest(document) : document;
 }

@@ -35,20 +35,20 @@ export const format: ReportFormat = { report: reportMarkdown, several: severalMa
 const FORMATS = { text: markdownText, code: markdownCode };
 
 /** The maximum share of the page that is used after each section. */
-const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, stepsAfter: 0.6, standing: 0.65, notes: 0.7 };
+const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, stepsAfter: 0.6, earlierSteps: 0.65, notes: 0.7 };
 
 interface MarkdownOptions extends ReportOptions {
-  /** The maximum size in bytes, if the page is only a part of a comment. */
+  /** The maximum size in bytes, if the page is only part of a comment. */
   readonly limit?: number;
-  /** The command that shows the whole report. */
+  /** The command that prints the whole report. */
   readonly command?: string;
   /** True to omit the title and the summary, which the caller writes. */
   readonly isUntitled?: boolean;
 }
 
 /**
- * Returns a comment within GitHub's limit: counts, failures, warnings, a table, manual steps (before the table after an apply), notes on
- * unchanged resources, and the folded fields of each resource.
+ * Returns a comment within GitHub's limit: counts, failures, warnings, a table, manual steps, notes on unchanged resources, and the folded
+ * fields of each resource. After an apply, the manual steps come before the table.
  */
 export function reportMarkdown(
   report: Report,
@@ -67,13 +67,13 @@ export function reportMarkdown(
       .map((step) =>
         `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, selection))} ${markdownLink(url)}`.trimEnd(),
       );
-  const isOld = ({ action }: PlannedResource) => action === 'manual';
+  const isEarlier = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, { ...wording, dashboard: document.dashboard });
   const formats = { ...FORMATS, link: markdownLink, ...(applied && { applied: { selection } }) };
   const steps = [
     ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
-    ...resources.filter((each) => !isOld(each)).flatMap(checklist),
+    ...resources.filter((each) => !isEarlier(each)).flatMap(checklist),
   ];
   const addSteps = (share: number): void => {
     page.addList('#### Manual steps', steps, { share, rest: moreSteps });
@@ -86,8 +86,8 @@ export function reportMarkdown(
   if (applied) addSteps(bounds.steps);
   const listed = changedGroups(report).flatMap((group) =>
     group.resources.flatMap((resource) => {
-      const left = without(resource);
-      return left === undefined ? [] : [{ resource: left, words: wordsOf(resource, group, report) }];
+      const remaining = without(resource);
+      return remaining === undefined ? [] : [{ resource: remaining, words: wordsOf(resource, group, report) }];
     }),
   );
   const blocks = blocksOf(listed, viewsOf(report, { selection }), full);
@@ -97,8 +97,8 @@ export function reportMarkdown(
     { share: bounds.table, rest: (count) => `| | ${count} more | | |` },
   );
   if (!applied) addSteps(bounds.stepsAfter);
-  page.addList('#### Earlier manual steps', resources.filter(isOld).flatMap(checklist), {
-    share: bounds.standing,
+  page.addList('#### Earlier manual steps', resources.filter(isEarlier).flatMap(checklist), {
+    share: bounds.earlierSteps,
     rest: moreSteps,
   });
   const lists = applied ? commandFor('voxform status', selection) : '--full';
@@ -111,7 +111,7 @@ export function reportMarkdown(
   return page.text(command ?? `voxform ${applied ? 'status' : what}`);
 }
 
-/** Returns the words for the result of a resource, or for its group if it has no result. */
+/** Returns the symbol and the word for the result of a resource, or for its group if there is no result. */
 function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
   const outcome = outcomeOf(report, resource, undefined);
   if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
@@ -140,13 +140,13 @@ function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): st
 interface TableBlock {
   readonly resources: readonly PlannedResource[];
   readonly words: RowWords;
-  /** False if several resources share only a remark and no change. */
+  /** False for several resources that share only remarks. */
   readonly hasRow: boolean;
   /** Returns the details in forms of decreasing length. */
   forms(): readonly string[];
 }
 
-/** If at least this many imports have no changes, only their names are listed. */
+/** The minimum number of imports without changes that are listed by name only. */
 const MIN_ADOPTED = 12;
 
 /** Returns the blocks of resources. Resources with the same result can share a block. */
@@ -209,8 +209,8 @@ function violationLine(group: ViolationGroup, full: boolean): string {
   const { named, more } = namedViolations(group, full);
   const names = [
     ...named.map((each) => {
-      const place = violationPlace(each);
-      return `${markdownCode(each.address)}${place === '' ? '' : ` (${markdownCode(place)})`}`;
+      const position = violationPlace(each);
+      return `${markdownCode(each.address)}${position === '' ? '' : ` (${markdownCode(position)})`}`;
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
@@ -230,11 +230,11 @@ interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
   readonly folds?: boolean;
   /** Returns the word for a failure. */
   readonly wordOf?: (failure: WorkspaceFailure) => string;
-  /** Returns how commands select the workspace of a report. */
+  /** Returns the workspace selection for the commands in a report. */
   readonly selectionOf?: (report: Report) => WorkspaceSelection;
 }
 
-/** The minimum size of a part of a report that is worth showing. */
+/** The minimum number of characters for a partial report. With less space, the report is omitted. */
 const MIN_REPORT_LENGTH = 600;
 
 /**
@@ -257,7 +257,7 @@ export function severalMarkdown(
     const room = (MAX_COMMENT_LENGTH - page.length) / (failures.length - index + reports.length);
     const title = `### ${markdownCode(failure.workspace)} ${wordOf(failure)}`;
     const block = `${title}\n\n${failureMarkdown(failure)}`;
-    page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
+    page += `\n${block.length < room ? block : `${title}\n\n_Too long to show here._`}\n`;
   }
   for (const [index, report] of reports.entries()) {
     const { document, summary } = report;
@@ -270,7 +270,7 @@ export function severalMarkdown(
     const share = (MAX_COMMENT_LENGTH - page.length) / (reports.length - index) - 1;
     const limit = share - opening.length - closing.length;
     if (limit < MIN_REPORT_LENGTH)
-      return `${page}\n_Too long to be shown here: ${plural(reports.length - index, what)}._\n`;
+      return `${page}\n_Too long to show here: ${plural(reports.length - index, what)}._\n`;
     const selection = selectionFor(report);
     const command = commandFor(`voxform ${what}`, selection);
     const text = reportMarkdown(report, { limit, command, full, quiet, selection, isUntitled: folds });

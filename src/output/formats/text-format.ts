@@ -34,7 +34,7 @@ export const format: ReportFormat = {
 };
 
 interface ReportTextOptions extends ReportOptions {
-  /** True to list unchanged resources, and to show long texts in full and all reasons. */
+  /** True to list unchanged resources, and to include long strings in full and all reasons. */
   readonly verbose?: boolean;
   /** True to show the heading even if the plan is empty. */
   readonly headed?: boolean;
@@ -64,7 +64,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
   return paragraphs([heading, ...body, closing(report, style)]);
 }
 
-/** Lists renamed resources. If verbose, lists all other unchanged resources too. */
+/** Returns a list of renamed resources, or if verbose, of all unchanged resources. */
 function renderUnchanged(resources: readonly PlannedResource[], style: Style, verbose: boolean): string {
   const shown = resources.filter(({ previous_address: previous }) => verbose || previous !== undefined);
   if (shown.length === 0) return '';
@@ -87,7 +87,7 @@ function closing(report: Report, style: Style): string {
     changedGroups(report).every(({ resources }) => resources.length === 0) && notAppliedIn(document.resources) === 0;
   const counts = sentences(summary, style, { format: isClean ? style.good : style.bold });
   if (document.refreshed) return counts;
-  return `${style.prose('Made with --no-refresh: compared with the state, without reading the platform.', { format: style.warn })}\n${counts}`;
+  return `${style.prose('Made with --no-refresh: the plan is based on the state; the platform was not read.', { format: style.warn })}\n${counts}`;
 }
 
 /** Returns each report under the name of its workspace, the failures, and a summary line for each workspace. */
@@ -114,8 +114,8 @@ export function severalText(
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }
 
-/** The maximum width of the address column. A longer address moves only the words in its own line. */
-const widestAddress = 36;
+/** The maximum width of the address column. A longer address shifts only the words in its own line. */
+const MAX_ADDRESS_WIDTH = 36;
 
 interface Wording {
   readonly style: Style;
@@ -131,7 +131,7 @@ export function applyText(report: ApplyReport, style: Style, { full = false, sel
   return paragraphs([
     renderDone(applied, wording),
     ...renderUnfinished(applied, wording),
-    section(style.bold('Remaining steps'), renderLeft(report, wording)),
+    section(style.bold('Remaining steps'), renderRemaining(report, wording)),
     renderWarnings(report.warnings, style, { full, selection, applied: true }),
     renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
@@ -142,24 +142,24 @@ export function applyText(report: ApplyReport, style: Style, { full = false, sel
 /** Returns the skipped, failed and unrecorded writes. */
 export function renderUnfinished(applied: readonly AppliedWrite[], wording: Wording): string[] {
   const { style } = wording;
-  const alarming = (heading: string) => style.bold(style.error(heading));
+  const errorHeading = (heading: string) => style.bold(style.error(heading));
   const failed = applied.flatMap((entry) => renderFailed(entry, wording));
   return [
     section(style.bold('Skipped'), renderSkipped(applied, wording)),
-    section(alarming('Failed'), failed),
-    section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
+    section(errorHeading('Failed'), failed),
+    section(errorHeading('Not recorded'), renderUnrecorded(applied, wording)),
   ];
 }
 
 /** The minimum number of updates or imports that are listed as addresses only, without ids. */
-const fewestTogether = 12;
+const MIN_MERGED = 12;
 
-/** Writes one line for each resource. Many updates or imports are merged into one paragraph. */
+/** Returns one line for each resource. Many updates or imports are merged into one paragraph. */
 function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording): string {
   const done = applied.filter(({ result }) => result.status === 'done');
   const together = (['adopt', 'update'] as const).flatMap((action) => {
     const members = done.filter(({ resource }) => resource.action === action);
-    return full || members.length < fewestTogether ? [] : [{ action, members }];
+    return full || members.length < MIN_MERGED ? [] : [{ action, members }];
   });
   const alone = done.filter(({ resource }) => !together.some(({ action }) => action === resource.action));
   const paragraphs = together.map(({ action, members }) => {
@@ -178,7 +178,7 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string[] {
     address: escapeControls(address),
     id: escapeControls((result.status === 'done' ? result.id : null) ?? id ?? ''),
   }));
-  const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
+  const widest = Math.min(MAX_ADDRESS_WIDTH, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
   const longest = Math.max(0, ...rows.map(({ done: word }) => word.length));
   return rows.map(({ action, symbol, address, done: word, id }) => {
     const mark = style.action[action](pad(symbol, 3, 'right'));
@@ -186,14 +186,14 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string[] {
   });
 }
 
-/** Notes that the records of released resources still exist, as orphans. */
+/** Returns a note that the records of released resources still exist as orphans. */
 function renderOrphans(applied: readonly AppliedWrite[], { style, selection }: Wording): string {
-  const left = applied.filter(
+  const orphaned = applied.filter(
     ({ resource: { action, notices }, result }) =>
       action === 'forget' && result.status === 'done' && notices === undefined,
   );
-  if (left.length === 0) return '';
-  const records = left.length === 1 ? '1 record stays as an orphan' : `${left.length} records stay as orphans`;
+  if (orphaned.length === 0) return '';
+  const records = orphaned.length === 1 ? '1 record stays as an orphan' : `${orphaned.length} records stay as orphans`;
   return style.prose(`${records}: ${commandFor('voxform orphans', selection)}`);
 }
 
@@ -202,7 +202,7 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, selectio
   const lists = commandFor('voxform plan', selection);
   return skippedIn(applied).flatMap(({ because, addresses }) => {
     const lines = full ? addresses : [addressList(addresses, false, { lists })];
-    return lines.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
+    return lines.map((names) => style.prose(`${names}: ${because}`, { indent: 2, lead: '- ' }));
   });
 }
 
@@ -221,17 +221,17 @@ function renderFailed(entry: AppliedWrite, { style, selection }: Wording): strin
   if (result.status !== 'failed' || unrecordedStep(entry) !== undefined) return [];
   const { address, source, url } = resource;
   const help = helpText(result, selection);
-  const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
+  const position = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
   return [
-    `  ${style.error('x')} ${style.bold(escapeControls(address))}${place}`,
+    `  ${style.error('x')} ${style.bold(escapeControls(address))}${position}`,
     style.prose(result.error, { indent: 4 }),
     ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
     ...linkLine(url),
   ];
 }
 
-/** Lists the steps that several resources share, then the other steps of each resource. */
-function renderLeft(report: ApplyReport, wording: Wording): string[] {
+/** Returns the steps that several resources share, then the other steps of each resource. */
+function renderRemaining(report: ApplyReport, wording: Wording): string[] {
   const { style, full, selection } = wording;
   const { shared, resources } = sharedSteps(remainingIn(report), { full, selection, dashboard: report.plan.dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
@@ -250,11 +250,11 @@ function renderPending(resource: PlannedResource, { style, selection }: Wording)
   const isOpen = action === 'blocked' || action === 'unknown';
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
-  const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
+  const reasonLines = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
   const stepLines = steps.map((step) =>
     style.prose(stepText(step, selection), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }),
   );
-  return [head, ...why, ...stepLines, ...linkLine(url)].join('\n');
+  return [head, ...reasonLines, ...stepLines, ...linkLine(url)].join('\n');
 }
 
 function linkLine(url: string | undefined): string[] {

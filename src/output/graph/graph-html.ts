@@ -8,12 +8,12 @@ import { graphSvg } from './graph-svg.ts';
 import { type GroupedGraph, MAX_GROUPS, type NodeGroup } from './grouping.ts';
 import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 
-/** The maximum number of references of a resource to show unfolded. */
+/** The maximum number of references of a resource that are not folded. */
 const MAX_LISTED = 12;
 
 /**
- * Returns a page with a picture of the groups, and each group folded with its own picture and resources. The parts have links to each
- * other.
+ * Returns a page with a picture of the groups, and a folded section for each group with its own picture and resources. The sections link
+ * to each other.
  */
 export function graphHtml(
   graph: GroupedGraph,
@@ -37,13 +37,13 @@ ${nodes.length > 0 && html`<p class="legend">${joined(legendItems(nodes), ' ')}<
 </header><main>
 ${isGrouped && groups.length <= MAX_GROUPS && drawn(overviewPicture(graph), 'Groups and the references between them')}
 <div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources" aria-keyshortcuts="/">${isGrouped && buttons}<span id="count" role="status"></span></div>
-${groups.map((group) => (isGrouped ? folded(group, content(group)) : content(group)))}
+${groups.map((group) => (isGrouped ? foldedGroup(group, content(group)) : content(group)))}
 </main>`;
   return htmlPage({ title, body });
 }
 
-/** The anchor is inside the group, so that a link opens it. */
-function folded({ id, name, nodes }: NodeGroup, content: Html): Html {
+/** The anchor is inside the `details` element, so that following a link opens the group. */
+function foldedGroup({ id, name, nodes }: NodeGroup, content: Html): Html {
   return html`<details class="resource" data-group><summary><span class="address">${name}</span><span class="faint">${joined(legendItems(nodes), ' · ')}</span></summary>
 <div class="content" id="${id}">${content}</div></details>
 `;

@@ -11,9 +11,9 @@ import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
 export const graphCss = readFileSync(new URL('./graph.css', import.meta.url), 'utf8');
 
-/* Lengths are in pixels. */
-const widestName = 34;
-const character = 7.3;
+/** The maximum width of a name in characters, and the width of a character in pixels. */
+const MAX_NAME_WIDTH = 34;
+const CHARACTER_WIDTH = 7.3;
 
 interface GraphSvgOptions {
   /** True to include the colors and the namespace, for a separate file. */
@@ -21,7 +21,7 @@ interface GraphSvgOptions {
   linkOf?(node: Pick<ReferenceNode, 'id'>): string | undefined;
 }
 
-/** Returns the graph as an SVG file. For a large graph, it contains only the number of resources of each kind in each group. */
+/** Returns the graph as an SVG file. For a large graph, the file contains only the number of resources of each kind in each group. */
 export function graphFile(graph: GroupedGraph): string {
   const isOverview = graph.nodes.length > MAX_UNGROUPED && graph.groups.length > 1;
   const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
@@ -49,18 +49,18 @@ ${joined(parts, '\n')}
 </svg>`;
 }
 
-function above({ kind, count }: ReferenceNode): string {
+function kindText({ kind, count }: ReferenceNode): string {
   return count === undefined ? escapeControls(kind) : `${escapeControls(kind)} × ${count}`;
 }
 
 function nameOf({ name }: ReferenceNode): string {
-  return truncate(escapeControls(name), widestName);
+  return truncate(escapeControls(name), MAX_NAME_WIDTH);
 }
 
 function widthOf(node: ReferenceNode): number {
   const mark = node.mark === undefined ? '' : ` · ${node.mark}`;
-  const widest = Math.max(10, displayWidth(above(node) + mark), displayWidth(nameOf(node)));
-  return Math.ceil(widest * character) + 24;
+  const widest = Math.max(10, displayWidth(kindText(node) + mark), displayWidth(nameOf(node)));
+  return Math.ceil(widest * CHARACTER_WIDTH) + 24;
 }
 
 function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, { linkOf }: GraphSvgOptions): Html {
@@ -71,19 +71,19 @@ function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, 
   const classes = ['node', kindClass(kind), mark !== undefined && `mark-${mark}`, outside?.has(node.id) && 'outside'];
   const isCount = name === '';
   const tail = mark !== undefined && html` <tspan class="mark">· ${mark}</tspan>`;
-  const drawn = html`<title>${isCount ? kind : `${kind}/${name}`}</title>${count !== undefined && html`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`}<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/><rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/><text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${above(node)}${tail}</text>${!isCount && html`<text class="name" x="${x + 12}" y="${y + 31}">${nameOf(node)}</text>`}`;
-  return html`<g class="${joined(classes, ' ')}">${linked(drawn, linkOf?.(node))}</g>`;
+  const drawn = html`<title>${isCount ? kind : `${kind}/${name}`}</title>${count !== undefined && html`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`}<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/><rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/><text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${kindText(node)}${tail}</text>${!isCount && html`<text class="name" x="${x + 12}" y="${y + 31}">${nameOf(node)}</text>`}`;
+  return html`<g class="${joined(classes, ' ')}">${withLink(drawn, linkOf?.(node))}</g>`;
 }
 
 /** Returns a frame with its name on the upper edge. */
 function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): Html {
   const { x, y, width, height } = box;
-  const name = truncate(escapeControls(group.name), Math.floor((width - 24) / character));
+  const name = truncate(escapeControls(group.name), Math.floor((width - 24) / CHARACTER_WIDTH));
   const title = html`<text x="${x + 12}" y="${y + 4}">${name}</text>`;
-  return html`<g class="frame"><title>${group.name}</title><rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>${linked(title, linkOf?.(group))}</g>`;
+  return html`<g class="frame"><title>${group.name}</title><rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>${withLink(title, linkOf?.(group))}</g>`;
 }
 
-function linked(content: Html, link: string | undefined): Html {
+function withLink(content: Html, link: string | undefined): Html {
   return link === undefined ? content : html`<a href="${link}">${content}</a>`;
 }
 

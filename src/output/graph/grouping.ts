@@ -8,7 +8,7 @@ export interface NodeGroup {
   readonly id: string;
   readonly name: string;
   readonly nodes: readonly ReferenceNode[];
-  /** True for the group of all nodes to which the criterion does not apply. */
+  /** True for a group of nodes to which the criterion does not apply. */
   readonly isRest: boolean;
 }
 
@@ -23,9 +23,9 @@ export const MAX_UNGROUPED = 40;
 /** The maximum number of groups in a picture. */
 export const MAX_GROUPS = 40;
 
-/** Groups the graph. Without a criterion, it uses the first one that divides the graph well. A small graph is not divided. */
+/** Groups the graph. If `by` is undefined, the first criterion that divides the graph well is used. A small graph is not divided. */
 export function groupedGraph(graph: ReferenceGraph, by: GroupBy | undefined): GroupedGraph {
-  const chosen = by ?? automatic(graph);
+  const chosen = by ?? chooseCriterion(graph);
   return { nodes: graph.nodes, edges: graph.edges, by: chosen, groups: groupsOf(graph, chosen) };
 }
 
@@ -37,21 +37,21 @@ export function labelKeys({ nodes }: ReferenceGraph): string[] {
     .map(([key]) => key);
 }
 
-/** A criterion is not useful if a group has a larger share of the nodes. */
-const largestShare = 0.8;
+/** The maximum share of the nodes in one group. With a larger share, a criterion is not useful. */
+const MAX_GROUP_SHARE = 0.8;
 
-function automatic(graph: ReferenceGraph): GroupBy {
+function chooseCriterion(graph: ReferenceGraph): GroupBy {
   if (graph.nodes.length <= MAX_UNGROUPED) return 'none';
-  const ways: readonly (readonly GroupBy[])[] = [
+  const candidates: readonly (readonly GroupBy[])[] = [
     labelKeys(graph).map((key): GroupBy => `label:${key}`),
     ['folder'],
     ['number'],
   ];
-  for (const same of ways) {
-    const fitting = same
+  for (const criteria of candidates) {
+    const fitting = criteria
       .map((by) => ({ by, groups: groupsOf(graph, by) }))
       .filter(({ by, groups }) => dividesWell(groups, graph, by));
-    const best = fitting.sort((a, b) => between(a.groups, graph) - between(b.groups, graph))[0];
+    const best = fitting.sort((a, b) => edgesBetween(a.groups, graph) - edgesBetween(b.groups, graph))[0];
     if (best !== undefined) return best.by;
   }
   return graph.nodes.some(isNumber) ? 'number' : 'none';
@@ -67,12 +67,12 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
     named.length >= 2 &&
     named.length <= MAX_GROUPS &&
     inside * 2 >= nodes.length &&
-    largest <= nodes.length * largestShare &&
+    largest <= nodes.length * MAX_GROUP_SHARE &&
     !isOfKinds
   );
 }
 
-function between(groups: readonly NodeGroup[], { edges }: ReferenceGraph): number {
+function edgesBetween(groups: readonly NodeGroup[], { edges }: ReferenceGraph): number {
   const groupOf = new Map(groups.flatMap(({ id, nodes }) => nodes.map((node) => [node.id, id] as const)));
   return edges.filter(({ from, to }) => groupOf.get(from) !== groupOf.get(to)).length;
 }
@@ -114,7 +114,7 @@ function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): Readonl
   );
 }
 
-/** Returns a function that gives the folder of a node below the common folder, with the fewest parts that divide the graph well. */
+/** Returns a function that returns the folder of a node below the common folder, at the minimum depth that divides the graph well. */
 function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | undefined {
   const foldersOf = ({ file = '' }: ReferenceNode) => file.split('/').slice(0, -1);
   const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);
@@ -124,7 +124,7 @@ function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | 
   let common = 0;
   while (common < deepest && sizesAt(common + 1).length === 1) common++;
   let depth = common + 1;
-  while (depth < deepest && Math.max(...sizesAt(depth)) > all.length * largestShare) depth++;
+  while (depth < deepest && Math.max(...sizesAt(depth)) > all.length * MAX_GROUP_SHARE) depth++;
   return (node) => {
     if (node.file === undefined) return undefined;
     const folders = foldersOf(node);
@@ -132,12 +132,12 @@ function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | 
   };
 }
 
-/** Groups numbers with their targets. Numbers with the same target share a group, named after the first. */
+/** Groups numbers with their targets. Numbers with the same target share a group, which has the name of the first number. */
 function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string> {
   const numbers = new Map(nodes.filter(isNumber).map((node) => [node.id, node]));
-  const leadTo = edges.filter(({ from, to }) => numbers.has(from) && !numbers.has(to));
+  const targetEdges = edges.filter(({ from, to }) => numbers.has(from) && !numbers.has(to));
   const next = new Map<string, string[]>();
-  for (const { from, to } of leadTo) {
+  for (const { from, to } of targetEdges) {
     next.set(from, [...(next.get(from) ?? []), to]);
     next.set(to, [...(next.get(to) ?? []), from]);
   }
@@ -152,7 +152,7 @@ function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string>
   return groups;
 }
 
-/** True for a phone number, which receives calls. */
+/** True for a phone number. Only this kind has routes. */
 function isNumber({ kind }: ReferenceNode): boolean {
   return kinds.get(kind)?.routes !== undefined;
 }

@@ -20,7 +20,7 @@ export interface Laid {
   readonly wires: readonly Wire[];
 }
 
-/** The line of a reference. Its points are its ends, and where it enters and leaves each column between them. */
+/** The line of a reference. Its points are both ends, and the positions where the line enters and leaves each column in between. */
 export interface Wire {
   readonly edge: ReferenceEdge;
   readonly points: readonly Point[];
@@ -45,7 +45,7 @@ export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node:
   const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
   for (const frame of frames) for (const { id } of frame.nodes) linked.add(id);
   const inside = nodes.filter(({ id }) => linked.has(id));
-  const { graph, names } = asDagre({ nodes: inside, edges, frames }, widthOf);
+  const { graph, names } = toDagre({ nodes: inside, edges, frames }, widthOf);
   if (inside.length > 0) layout(graph);
   const boxOf = (name: string): Box => {
     const { x, y, width, height } = graph.node(name) as Box;
@@ -68,13 +68,13 @@ export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node:
       const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)];
       if (from === undefined || to === undefined) return [];
       const { points } = graph.edge(names.get(edge.from) ?? '', names.get(edge.to) ?? '') as { points: Point[] };
-      return [{ edge, points: through({ from, to }, points, columns) }];
+      return [{ edge, points: wirePoints({ from, to }, points, columns) }];
     }),
   };
 }
 
-/** Returns the picture as a graph of the library. Node names are generated, because ids can contain any characters. */
-function asDagre(
+/** Converts the picture to a graph of the library. Node names are generated, because ids can contain any characters. */
+function toDagre(
   { nodes, edges, frames }: Pick<Picture, 'nodes' | 'edges' | 'frames'>,
   widthOf: (node: ReferenceNode) => number,
 ): { readonly graph: graphlib.Graph; readonly names: ReadonlyMap<string, string> } {
@@ -123,15 +123,15 @@ function missingSteps(
 ): (readonly [from: string, to: string])[] {
   const inside = new Set(nodes.map(({ id }) => id));
   const own = edges.filter(({ from, to }) => inside.has(from) && inside.has(to));
-  const led = new Set(own.flatMap(({ from, to }) => [`from ${from}`, `to ${to}`]));
+  const connected = new Set(own.flatMap(({ from, to }) => [`from ${from}`, `to ${to}`]));
   const columns = [...Map.groupBy(nodes, ({ id }) => rankOf(id))].sort(([a], [b]) => a - b);
   return columns.flatMap(([, members], index) => {
     const next = columns[index + 1]?.[1] ?? [];
     const [first, second] = [members[0], next[0]];
     if (first === undefined || second === undefined) return [];
     return [
-      ...members.filter(({ id }) => !led.has(`from ${id}`)).map(({ id }) => [id, second.id] as const),
-      ...next.filter(({ id }) => !led.has(`to ${id}`)).map(({ id }) => [first.id, id] as const),
+      ...members.filter(({ id }) => !connected.has(`from ${id}`)).map(({ id }) => [id, second.id] as const),
+      ...next.filter(({ id }) => !connected.has(`to ${id}`)).map(({ id }) => [first.id, id] as const),
     ];
   });
 }
@@ -149,8 +149,8 @@ function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
   }));
 }
 
-/** Returns the points of a line that crosses each column straight and never bends behind a box. */
-function through(
+/** Returns the points of a line that is straight within each column, so that it never bends behind a box. */
+function wirePoints(
   { from, to }: { readonly from: Box; readonly to: Box },
   points: readonly Point[],
   columns: readonly LayoutColumn[],
@@ -184,8 +184,8 @@ function inRows(
 }
 
 /**
- * Returns the column of each node, which is that of its kind: the length of the longest chain of kinds before it. If kinds refer to each
- * other in a cycle, `isStraight` is false and every column is 0.
+ * Returns the column of each node. Nodes of a kind share a column, whose index is the length of the longest chain of kinds that refer to
+ * this kind. If kinds refer to each other in a cycle, `isStraight` is false and every column is 0.
  */
 function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]) {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));

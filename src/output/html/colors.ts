@@ -1,6 +1,6 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 
-/** A color for light and for dark pages. */
+/** A color in light mode and in dark mode. */
 export type Color = readonly [light: string, dark: string];
 
 export const backgrounds = {
@@ -8,7 +8,7 @@ export const backgrounds = {
   box: ['#f6f8fa', '#151b23'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Text colors: the default, and one for each kind of action. */
+/** The text colors: the default, a faint color, and a color for each kind of action. */
 export const foregrounds = {
   ink: ['#1f2328', '#e6edf3'],
   faint: ['#59636e', '#9198a1'],
@@ -33,7 +33,7 @@ export const lines = {
   wire: ['#818b98', '#6e7681'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** The colors of kinds, distinct from those of actions. */
+/** The colors of kinds, which differ from the colors of actions. */
 const kindPalette: readonly Color[] = [
   ['#4338ca', '#a5b4fc'],
   ['#4d7c0f', '#a3e635'],

@@ -27,16 +27,16 @@ import { addressesHtml, dashboardLink, listedInTable, resourceHtml, tableHtml, t
 
 interface PageOptions extends ReportOptions {
   readonly made?: Date | undefined;
-  /** The parts to fold: nothing, each resource, or also each group. */
+  /** The elements to fold: none, each resource, or also each group. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
-  /** The maximum size of the markup of all changes in bytes. The remaining changes are only counted. */
+  /** The maximum size of the markup of all changes in bytes. Further changes are omitted and counted. */
   readonly room?: number | undefined;
-  /** A text that says where to find the changes that are only counted. */
+  /** Markup after the number of omitted changes, which tells the reader where to find the changes. */
   readonly elsewhere?: Html;
 }
 
 /** The maximum number of statements in each group, to limit the size of the file. */
-const mostListed = 1000;
+const MAX_STATEMENTS = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
   const { workspace, voxform_version: version, state } = report.document;
@@ -52,7 +52,7 @@ ${referencesHtml(report)}
   return htmlPage({ title, body });
 }
 
-/** The maximum number of changed resources to show unfolded. */
+/** The maximum number of changed resources that are not folded. */
 export const MAX_UNFOLDED = 20;
 
 /**
@@ -102,7 +102,7 @@ function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFa
   return remark(`${workspace} failed: ${parts.join('; ')}`, 'bad');
 }
 
-/** Returns a table with a row for each workspace, failed ones first. */
+/** Returns a table with a row for each workspace, failed workspaces first. */
 function overview({ reports, failures }: SeveralReports): Html {
   return html`<table class="overview">${failures.map(
     ({ workspace }) => html`<tr><th scope="row">${workspace}</th><td class="bad">failed</td></tr>`,
@@ -144,7 +144,7 @@ function remarks({ document, pending }: Report, { full = false, quiet, selection
       .map(violationHtml),
     ...(document.refreshed
       ? []
-      : [remark('Made with --no-refresh: compared with the state, without reading the platform.')]),
+      : [remark('Made with --no-refresh: the plan is based on the state; the platform was not read.')]),
     ...[...warnings.values()].map(warningHtml),
     ...(quiet ? [] : noteTexts(document, { full: false, selection }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
@@ -175,15 +175,15 @@ function violationHtml(group: ViolationGroup): Html {
   return foldedRemark(`${lead}${text}`, { count: subjects.length, content, tone });
 }
 
-/** Returns a shared step. A row that replaces its resource is searched and filtered like the resource. */
+/** Returns a shared step. If a row replaces a resource, search and filters treat the row like this resource. */
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
   const count = resources.length;
   if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
   const { titles, rows: linked } = withLinks(table, dashboardLink);
   const rows = linked.map((cells, index) => {
     const resource = resources[index];
-    const isLeftOut = resource !== undefined && without(resource) === undefined;
-    return { cells, item: isLeftOut ? resource.action : undefined };
+    const isOmitted = resource !== undefined && without(resource) === undefined;
+    return { cells, item: isOmitted ? resource.action : undefined };
   });
   const isGroup = rows.some(({ item }) => item !== undefined);
   return foldedRemark(text, { count, content: recordsHtml(titles, rows), isGroup });
@@ -210,17 +210,17 @@ function remark(text: string, tone?: 'bad'): Html {
 
 /** Returns the toolbar. It is hidden until the script shows it, because it does not work without the script. */
 function toolbar(reports: readonly Report[]): Html {
-  const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
+  const groups = Map.groupBy(reports.flatMap(nonEmptyGroups), ({ key }) => key);
   if (groups.size === 0) return html``;
   const chips = [...groups].map(([key, same]) => {
     const count = same.reduce((sum, { resources }) => sum + resources.length, 0);
     const [{ colorOf, heading } = { colorOf: 'noop', heading: '' } as const] = same;
     return html`<label class="chip ${toneOf[colorOf]}"><input type="checkbox" data-filter="${key}">${heading} ${count}</label>`;
   });
-  return html`<div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and texts" aria-keyshortcuts="/">${chips.length > 1 && chips}<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button><span id="count" role="status"></span></div>`;
+  return html`<div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and values" aria-keyshortcuts="/">${chips.length > 1 && chips}<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button><span id="count" role="status"></span></div>`;
 }
 
-function filled({ groups }: Report): ReportGroup[] {
+function nonEmptyGroups({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
@@ -232,18 +232,18 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
   const isPlain = (resource: PlannedResource) =>
     (outcome(resource)?.details ?? []).length === 0 && !mustNameAll([resource]);
   const { without } = sharedSteps(report.pending, { full, selection, dashboard: report.document.dashboard });
-  return filled(report).flatMap((group) => {
+  return nonEmptyGroups(report).flatMap((group) => {
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);
     if (resources.length === 0) return [];
     const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each);
     const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
-    // Resources that need a decision or have a result are never combined.
+    // Resources that need a decision or have a result with details are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
     const statements = [...compact(alone, { views, full: true }), ...compact(boxed.filter(isPlain), { views, full })];
     const listed: Html[] = [];
-    for (const each of statements.slice(0, mostListed)) {
+    for (const each of statements.slice(0, MAX_STATEMENTS)) {
       const outcomes = each.resources.map(outcome);
       const shown = resourceHtml(each, group, { outcome: outcomes[0], isOpen: fold === 'none' });
       room -= Buffer.byteLength(shown.text);
@@ -251,8 +251,8 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
       listed.push(shown);
     }
     const rest = statements.length - listed.length;
-    const why = explanation !== undefined && html` <small>${explanation}</small>`;
-    const head = html`<h2>${heading} (${resources.length})${why}</h2>`;
+    const note = explanation !== undefined && html` <small>${explanation}</small>`;
+    const head = html`<h2>${heading} (${resources.length})${note}</h2>`;
     const content = joined(
       [
         ...listed,

@@ -20,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return new Html(String.raw({ raw: strings }, ...parts.map(textOf)));
 }
 
-/** Marks text as markup that is already escaped, or that is part of the program. Must not be used for text from outside. */
+/** Marks text as markup that is already escaped, or that is part of the program. Must not be used for external input. */
 export function trusted(text: string): Html {
   return new Html(text);
 }

@@ -4,7 +4,7 @@ import { graphCss } from '../graph/graph-svg.ts';
 import { colorStyle } from './colors.ts';
 import { type Html, html, joined, type Part, trusted } from './html.ts';
 
-/** The style sheet of a report, which other pages extend. */
+/** The style sheet of a report. Other pages extend it. */
 export const pageCss = [
   colorStyle(':root'),
   readFileSync(new URL('./report.css', import.meta.url), 'utf8'),
@@ -13,8 +13,8 @@ export const pageCss = [
 const script = readFileSync(new URL('./report.js', import.meta.url), 'utf8');
 
 /**
- * Returns a whole page in one file. It loads nothing, and its content security policy allows only its own script. Therefore markup in a
- * name or a prompt is harmless even if it is not escaped.
+ * Returns a whole page in one file. The page loads no other files, and its content security policy allows only its own script. Therefore
+ * markup in a name or a prompt is harmless even if it is not escaped.
  */
 export function htmlPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   const policy = [
@@ -51,13 +51,13 @@ export function timeHtml(made: Date | undefined): Html {
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
-/** A table row. With `item`, search and filters can hide it as part of that group. */
+/** A table row. If `item` is present, search and filters treat the row as an item of this group. */
 interface RecordRow {
   readonly cells: readonly Part[];
   readonly item?: string | undefined;
 }
 
-/** Returns a table without empty columns. @param isTitled true to show the title in each cell on a phone. */
+/** Returns a table without empty columns. @param isTitled true to repeat the title in each cell on a phone */
 export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): Html {
   const shown = titles.flatMap((title, column) =>
     rows.some(({ cells }) => html`${cells[column]}`.text !== '') ? [{ title, column }] : [],

@@ -1,7 +1,7 @@
-// @ts-nocheck: it runs in a browser.
+// @ts-nocheck: this script runs in a browser.
 /*
- * The script of a report. It searches and filters items, opens and closes them, and opens everything for printing. The group of an item is
- * in `data-item`, and that of a checkbox in `data-filter`. The report is readable without the script.
+ * The script of a report. It searches and filters items, opens and closes them, and opens everything for printing. `data-item` contains
+ * the group of an item, and `data-filter` the group of a checkbox. The report is readable without the script.
  */
 const all = (selector) => [...document.querySelectorAll(selector)];
 const search = document.querySelector('#search');

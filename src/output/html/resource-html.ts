@@ -32,7 +32,7 @@ export function addressHtml(address: string): Html {
   return html`<code><span class="kind ${kindClass(kind)}">${kind}</span>${address.slice(kind.length)}</code>`;
 }
 
-/** Returns a link to the dashboard, named after its host, or nothing if the address is not http or https. */
+/** Returns a link to the dashboard, named after its host, or nothing if the URL is not http or https. */
 export function dashboardLink(url: string | undefined): Html {
   const host = linkHost(url);
   return host === undefined ? html`` : html`<a href="${url}" rel="noopener noreferrer">${host}</a>`;
@@ -44,7 +44,7 @@ export function addressesHtml(resources: readonly Pick<PlannedResource, 'address
   )}</ul>`;
 }
 
-/** Returns a folded element for the resources of a statement. Unfolded, it contains the reason, the changes and the steps. */
+/** Returns a collapsible element for the resources of a statement. Its content is the reason, the changes and the steps. */
 export function resourceHtml(
   statement: Statement,
   group: ReportGroup,
@@ -77,14 +77,14 @@ export function resourceHtml(
 
 const NAMED_FIELDS = 3;
 
-/** Returns the text of the folded form: the former address, and the names of changed fields. */
+/** Returns the summary of a folded resource: the former address, and the names of changed fields. */
 function rowMarks({ resources, fields, notices }: Statement): string {
   const [resource] = resources;
-  const was = resources.length === 1 ? resource?.previous_address : undefined;
+  const previous = resources.length === 1 ? resource?.previous_address : undefined;
   const paths = [...new Set(fields.map(({ path }) => path))];
   const named = paths.length === 0 ? notices[0] : listed(paths, NAMED_FIELDS);
   const changed = resource?.action === 'create' ? plural(resource.changes.length, 'field') : named;
-  return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
+  return [previous && `was ${previous}`, changed].filter(Boolean).join(' · ');
 }
 
 /** Returns the reason, the fields, and then the other remarks. */
@@ -101,26 +101,27 @@ function contentHtml(statement: Statement): Html {
     ...notices,
     released.length > 0 && `no longer managed: ${released.join(', ')}`,
     kept.length > 0 && `not applied by the platform: ${kept.join(', ')}`,
-    unverified.length > 0 && `not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`,
+    unverified.length > 0 &&
+      `not returned by the platform, compared with the values last sent: ${unverified.join(', ')}`,
   ];
   const sentence = (text: string | false) => text !== false && text !== '' && html`<p>${text}</p>`;
   const list = html`<p>Manual steps:</p><ul>${steps.map((step) => html`<li>${step}</li>`)}</ul>`;
   return html`${reasons.map(sentence)}${fields.map(fieldHtml)}${remarks.map(sentence)}${steps.length > 0 && list}`;
 }
 
-/** New texts with more than this number of lines are folded. */
-const LONG_TEXT = 15;
+/** The maximum number of lines of a new string that is not folded. */
+const MAX_UNFOLDED_LINES = 15;
 
 const NO_PLAN: PlannedResource = {
   ...{ address: '', kind: '', action: 'update', id: '', source: null, reason: '', changes: [], depends_on: [] },
 };
 
-/** Returns changes that are not part of a plan. */
+/** Returns the markup of changes that are not part of a plan. */
 export function changesOnly(changes: readonly PlannedChange[], secrets: FieldViewOptions['secrets']): Html[] {
   return fieldViews({ ...NO_PLAN, changes }, { secrets, verbose: false, wholeTexts: true }).map(fieldHtml);
 }
 
-/** Returns a field with its values, or with a diff for a text. */
+/** Returns a field with its values, or with a diff for a long string. */
 function fieldHtml({ path, body, notes }: FieldView): Html {
   const isShort = body.form === 'value' || body.form === 'change';
   return html`<div class="field${isShort && ' short'}"><div><code class="path">${path}</code>${notes.map((note) => html` <span class="note">${note}</span>`)}</div>${bodyHtml(body)}</div>`;
@@ -134,11 +135,11 @@ function bodyHtml(body: FieldBody): Html {
       return html`<span class="value mono"><del>${body.before}</del><span class="arrow" aria-label="becomes">→</span><ins>${body.after}</ins></span>`;
     case 'text': {
       const { before, lines, more } = body;
-      const was = before !== undefined && html`<span class="value mono"><del>${before}</del></span>`;
+      const oldValue = before !== undefined && html`<span class="value mono"><del>${before}</del></span>`;
       const text = html`<pre>${lines.map((line) => html`<span class="line">${line}</span>`)}</pre>${more > 0 && html`<p class="faint">${more} more lines</p>`}`;
-      return lines.length <= LONG_TEXT
-        ? html`${was}${text}`
-        : html`${was}<details class="more"><summary>${lines.length} lines</summary>${text}</details>`;
+      return lines.length <= MAX_UNFOLDED_LINES
+        ? html`${oldValue}${text}`
+        : html`${oldValue}<details class="more"><summary>${lines.length} lines</summary>${text}</details>`;
     }
     case 'diff':
       return html`<pre>${body.lines.map(lineHtml)}</pre>`;
@@ -165,17 +166,17 @@ export function listedInTable(resources: readonly PlannedResource[]): readonly P
   return listed.length < MIN_LISTED ? [] : listed;
 }
 
-/** Returns a table with a row for each resource. The details of a row are folded, and so is the whole table of unchanged resources. */
+/** Returns a table with a row for each resource. The details of each row are folded, and so is a table of unchanged resources. */
 export function tableHtml(
   resources: readonly PlannedResource[],
   { key, views }: { readonly key: string; readonly views: FieldViewOptions },
 ): Html {
   const rows = resources.map((resource) => {
     const { address, id, source } = resource;
-    const place = source !== null && html`<code class="faint">${`${source.file}:${source.line}`}</code>`;
+    const position = source !== null && html`<code class="faint">${`${source.file}:${source.line}`}</code>`;
     const known = id !== null && html`<code>${id}</code>`;
     return {
-      cells: [addressHtml(address), known, differences(statementOf(resource, views)), place],
+      cells: [addressHtml(address), known, differences(statementOf(resource, views)), position],
       item: key,
     };
   });

@@ -10,14 +10,14 @@ export function timeText(value: unknown, zone: TimeZone): string {
   return Number.isNaN(date.getTime()) ? value : dateText(date, zone);
 }
 
-/** Formats a time in seconds since 1970 in the same way. */
+/** Formats a time in seconds since 1970, in the format of `timeText`. */
 export function unixTimeText(value: unknown, zone: TimeZone): string {
   const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN);
   return Number.isNaN(date.getTime()) ? plainText(value) : dateText(date, zone);
 }
 
 /**
- * The number of digits of the minor unit in ISO 4217, for currencies that do not have two. Intl cannot be used: it returns the digits of
+ * The number of decimal digits in ISO 4217, for currencies whose number is not two. Intl cannot be used, because it returns the digits of
  * everyday use, which are zero for IQD, HUF and others.
  */
 const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([

@@ -13,9 +13,9 @@ export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** Writes records as they arrive, so that memory does not grow with the list. */
 interface RecordWriter {
-  /** Returns the text to print now. It is empty while the first records are collected. */
+  /** Returns the output for this record. It is empty while the first records are buffered. */
   write(record: ShownFields): string;
-  /** Returns the text after the last record. */
+  /** Returns the output after the last record. */
   end(): string;
 }
 
@@ -79,27 +79,27 @@ function jsonWriter(): RecordWriter {
   };
 }
 
-/** The number of records that determine the columns. A single record may lack fields. */
+/** The number of records that determine the columns, because a single record may lack fields. */
 const RECORDS_TO_NAME_FIELDS = 1000;
 
 /** Writes CSV (RFC 4180). The columns are all fields of the first records. */
 function csvWriter(): RecordWriter {
-  let waiting: ShownFields[] | undefined = [];
+  let buffered: ShownFields[] | undefined = [];
   let fields: readonly string[] = [];
   const rowOf = (record: ShownFields): string => csvLine(fields.map((field) => record[field]));
   const flush = (): string => {
-    const rows = waiting ?? [];
-    waiting = undefined;
+    const rows = buffered ?? [];
+    buffered = undefined;
     fields = [...new Set(rows.flatMap((record) => Object.keys(record)))];
     return rows.length === 0 ? '' : [csvLine(fields), ...rows.map(rowOf)].join('');
   };
   return {
     write(record) {
-      if (waiting === undefined) return rowOf(record);
-      waiting.push(record);
-      return waiting.length < RECORDS_TO_NAME_FIELDS ? '' : flush();
+      if (buffered === undefined) return rowOf(record);
+      buffered.push(record);
+      return buffered.length < RECORDS_TO_NAME_FIELDS ? '' : flush();
     },
-    end: () => (waiting === undefined ? '' : flush()),
+    end: () => (buffered === undefined ? '' : flush()),
   };
 }
 
@@ -120,12 +120,12 @@ function csvField(value: unknown): string {
   return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Data for columns that a record itself does not contain. */
+/** Data for columns whose values are not fields of the record. */
 interface RecordContext {
   readonly zone: TimeZone;
   /** The addresses of known records by id. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** By the id of a record without an address: clauses about the records that mention it. */
+  /** For each record without an address, by id: clauses about the records that mention this record. */
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -10,7 +10,7 @@ import { isState, type SignInResult, type SingleSignOn, stateIn } from './single
 export interface Tokens {
   /** The reason why nobody can sign in with a token, if any. */
   readonly missing: string | undefined;
-  /** A sentence about where to get a token. */
+  /** A sentence that explains where to get a token. */
   readonly origin: string;
   person(token: string): Promise<Person | undefined>;
   /** Returns the owner of a token that `person` accepted before, without a slow check. Absent if tokens may be guessable. */
@@ -21,7 +21,7 @@ export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly wrongTokens: WrongTokens;
-  /** Undefined without single sign-on. */
+  /** Undefined if single sign-on is not configured. */
   readonly signOn?: SingleSignOn | undefined;
   /** The header in which a trusted proxy names a person, and the role of such people. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
@@ -34,7 +34,7 @@ export interface Visitor {
   readonly formToken: string | undefined;
   /** A new session cookie for form tokens; undefined if the request has one already, or needs none. */
   readonly newSession: string | undefined;
-  /** True if a trusted proxy names the visitor, who then never signs in. */
+  /** True if a trusted proxy names the visitor. The visitor then does not sign in. */
   readonly isNamedByProxy: boolean;
   readonly address: string | undefined;
   readonly isSecure: boolean;
@@ -56,7 +56,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Returns the reason to refuse the request regardless of the visitor, if any. Refuses forms that other sites send. */
+  /** Returns the reason why the request is refused for every visitor, if any. Forms from other sites are refused. */
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
@@ -107,7 +107,7 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(session, 'form') };
   }
 
-  /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even where reading needs none. */
+  /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even if reading needs no token. */
   async caller(request: IncomingMessage): Promise<Visitor | Refusal> {
     const visitor = this.withoutSession(request);
     const token = this.#bearer(request);
@@ -145,7 +145,7 @@ export class Access {
     return person;
   }
 
-  /** Completes a sign-in attempt with the provider. A successful one ends the previous session. @throws UserError */
+  /** Completes a sign-in attempt with the provider. A successful attempt ends the previous session. @throws UserError */
   async finishSignOn(
     signOn: SingleSignOn,
     request: IncomingMessage,
@@ -157,7 +157,7 @@ export class Access {
     return result;
   }
 
-  /** Ends the session. @returns its ID token, if the session is from a provider. */
+  /** Ends the session. @returns its ID token, if a provider confirmed the identity. */
   async signOut(request: IncomingMessage): Promise<string | undefined> {
     const id = this.sessionId(request);
     if (id === undefined) return undefined;
@@ -201,13 +201,13 @@ export class Access {
   }
 
   #cookie(request: IncomingMessage, name: string): string | undefined {
-    const found = cookiesOf(request).find((each) => each.startsWith(`${name}=`));
-    return found?.slice(name.length + 1);
+    const cookie = cookiesOf(request).find((each) => each.startsWith(`${name}=`));
+    return cookie?.slice(name.length + 1);
   }
 
   /**
-   * Returns the port for cookie names, because listeners on different ports of a host share its cookies. The processes behind a public
-   * address may listen on different ports, so they use its port.
+   * Returns the port for cookie names, because listeners on different ports of a host share cookies. Processes behind a public address may
+   * listen on different ports, so they use the port of the public address.
    */
   #port({ socket }: IncomingMessage): string {
     return this.#options.signOn?.port ?? String(socket.localPort);

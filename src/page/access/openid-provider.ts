@@ -23,7 +23,7 @@ export interface SignInChecks {
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The identity of a person is not confirmed: the sign-in was declined, or the response is invalid or forged. The message is for the log. */
+/** Thrown if an identity is not confirmed: the sign-in was declined, or the response is invalid or forged. The message is for the log. */
 export class NotConfirmed extends Error {
   override readonly name = 'NotConfirmed';
   /** True if the person or the provider declined the sign-in. */
@@ -41,7 +41,7 @@ const MAX_CLOCK_SKEW_SECONDS = 300;
 /** Milliseconds for which the metadata of the provider is cached. */
 const METADATA_CACHE_MS = 3_600_000;
 
-/** A client of an OpenID Connect provider. `openid-client` checks its responses; requests use the proxies of the environment. */
+/** A client of an OpenID Connect provider. `openid-client` checks the responses. Requests use the proxies of the environment. */
 export class OpenIdProvider {
   readonly host: string;
   readonly #options: ProviderOptions;
@@ -54,7 +54,7 @@ export class OpenIdProvider {
     this.host = new URL(options.issuer).host;
   }
 
-  /** Returns the URL where a person signs in. @param isAgain true to ask for credentials in any case. @throws UserError */
+  /** Returns the URL where a person signs in. @param isAgain true to always ask for credentials. @throws UserError */
   async begin(isAgain: boolean): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const client = await import('openid-client');
     const configuration = await this.#configuration();
@@ -101,7 +101,7 @@ export class OpenIdProvider {
       const { azp = this.#options.clientId, iat } = claims;
       if (azp !== this.#options.clientId) throw new NotConfirmed('the ID token is for another client (azp)');
       if (iat > Date.now() / 1000 + MAX_CLOCK_SKEW_SECONDS)
-        throw new NotConfirmed('the ID token is from the future (iat)');
+        throw new NotConfirmed('the ID token was issued in the future (iat)');
       const isComplete = claimNames.every((name) => claims[name] !== undefined);
       const userInfo =
         isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
@@ -141,7 +141,7 @@ export class OpenIdProvider {
       return await cached.configuration;
     } catch (error) {
       if (this.#cached === cached) this.#cached = undefined;
-      const hint = 'Check issuer in sign_in of the fleet file. Sessions and tokens work without the provider.';
+      const hint = 'Check sign_in.issuer in the fleet file. Sessions and tokens work without the provider.';
       throw (
         userErrorIn(error) ??
         new UserError(`cannot use ${this.host} for single sign-on: ${this.#describe(error)}`, { hint })
@@ -155,10 +155,10 @@ export class OpenIdProvider {
     const authentication: ClientAuth = (server, registered, body, headers) => {
       if (clientSecret === undefined) return client.None()(server, registered, body, headers);
       const secret = clientSecret.reveal();
-      // The specification makes Basic the default, for the metadata of providers and for registered clients.
+      // According to the specification, Basic is the default for the metadata of providers and for registered clients.
       if (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') === false)
         return client.ClientSecretPost(secret)(server, registered, body, headers);
-      // The library's ClientSecretBasic also encodes "-" and ".". Providers that do not decode them would refuse the secret.
+      // The library's ClientSecretBasic also encodes "-" and ".". Providers that do not decode them would reject the secret.
       headers.set('authorization', `Basic ${btoa([clientId, secret].map(encodeURIComponent).join(':'))}`);
     };
     const configuration = await client.discovery(new URL(issuer), clientId, undefined, authentication, {
@@ -202,7 +202,7 @@ export class OpenIdProvider {
   }
 }
 
-/** Returns the UserError among the causes of an error, if any: the library wraps errors of requests. */
+/** Returns the UserError among the causes of an error, if any. The library wraps the errors of requests. */
 function userErrorIn(error: unknown): UserError | undefined {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof UserError) return at;
   return undefined;

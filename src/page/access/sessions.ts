@@ -9,11 +9,11 @@ export const MAX_SESSIONS_PER_PERSON = 20;
 
 /** Stores sessions under a digest of their id, so that somebody who reads the store cannot use them. */
 export interface Sessions {
-  /** @returns the id of the session. */
+  /** Begins a session. @returns its id. */
   begin(person: Person): Promise<string>;
   person(id: string): Promise<Person | undefined>;
   end(id: string): Promise<void>;
-  /** The key of form tokens for people named by a proxy. Their session id alone is not secret: another site could set the cookie. */
+  /** Returns the key of form tokens for people named by a proxy. Their session id is not secret: another site could set the cookie. */
   formKey(): Promise<string>;
 }
 
@@ -33,8 +33,8 @@ export function sessionsInMemory(now: () => Date): Sessions {
       return id;
     },
     async person(id) {
-      const found = sessions.get(digestOfId(id));
-      return found === undefined || isExpired(found) ? undefined : found.person;
+      const session = sessions.get(digestOfId(id));
+      return session === undefined || isExpired(session) ? undefined : session.person;
     },
     async end(id) {
       sessions.delete(digestOfId(id));

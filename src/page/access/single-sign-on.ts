@@ -5,7 +5,7 @@ import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-p
 import type { Person } from './person.ts';
 import { digestOfId, newSessionId } from './sessions.ts';
 
-/** Stores the sessions of people whom a provider confirmed, under a digest of the session id. */
+/** Stores the sessions of people whose identity a provider confirmed, under a digest of the session id. */
 interface IdentitySessions {
   begin(digest: string, identity: Identity, sealedToken: string): Promise<void>;
   identity(digest: string): Promise<Identity | undefined>;
@@ -17,14 +17,14 @@ interface SingleSignOnOptions {
   readonly settings: Pick<SignInSettings, 'address' | 'nameClaim' | 'groupsClaim' | 'roles' | 'session'>;
   readonly provider: OpenIdProvider;
   readonly sessions: IdentitySessions;
-  /** Limits the callbacks that the provider does not confirm, because each costs a request to the provider. */
+  /** Limits the callbacks that the provider does not confirm, because each callback costs a request to the provider. */
   readonly wrongAnswers: WrongTokens;
 }
 
 export type SignInResult =
   | { readonly type: 'signed-in'; readonly session: string; readonly person: Person; readonly to: string }
   | { readonly type: 'no-role'; readonly name: string; readonly to: string }
-  /** The browser has no such attempt, or it has expired. */
+  /** The browser sent no cookie of this attempt. The cookie may have expired. */
   | { readonly type: 'unknown' }
   /** This address sent too many callbacks that the provider did not confirm. */
   | { readonly type: 'wait'; readonly seconds: number }
@@ -67,13 +67,13 @@ export class SingleSignOn {
     return Math.ceil(this.#options.settings.session / 1000);
   }
 
-  /** Returns the URL that begins an attempt. It is used in a link, because the policy of the page forbids forms to other sites. */
+  /** Returns the URL that begins an attempt. It must be used in a link, because the policy of the page forbids forms to other sites. */
   startUrl(to: string, isAgain = false): string {
     const query = new URLSearchParams({ to, ...(isAgain && { again: '1' }) });
     return `${this.#options.settings.address}/sign-in/provider?${query}`;
   }
 
-  /** Begins an attempt. The browser must get the cookie. @throws UserError if the provider cannot be reached. */
+  /** Begins an attempt. The caller must send the cookie to the browser. @throws UserError if the provider cannot be reached. */
   async begin(
     to: string,
     isAgain: boolean,
@@ -126,7 +126,7 @@ export class SingleSignOn {
     }
   }
 
-  /** Returns the person of a session, with the role that the groups have in the current settings. */
+  /** Returns the person of a session, with the role of their groups in the current settings. */
   async person(id: string): Promise<Person | undefined> {
     const identity = await this.#options.sessions.identity(digestOfId(id));
     return identity && this.#personOf(identity);
@@ -174,7 +174,7 @@ function parseAttempt(cookie = ''): Attempt | undefined {
   return { nonce, verifier, to: Buffer.from(target, 'base64url').toString() };
 }
 
-/** Encrypts the text with the id of the session, which only the browser knows. */
+/** Encrypts the text with the session id, which only the browser stores. */
 async function encrypt(text: string, id: string): Promise<string> {
   const { CompactEncrypt } = await import('jose');
   const token = new CompactEncrypt(Buffer.from(text)).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' });

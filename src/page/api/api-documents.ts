@@ -24,7 +24,7 @@ function listOf<Item extends z.ZodType, More extends z.ZodRawShape>(description:
 const workspaceRow = describedObject('A workspace in a list.', {
   address: z.string().describe('Unique. The path of the workspace is /api/v1/workspaces/ADDRESS.'),
   status: z.enum(workspaceStatuses),
-  since: timeOrNull('The time since which the workspace has this status.'),
+  since: timeOrNull('The time when the workspace entered this status.'),
   checked_at: timeOrNull('The time of the last read of the platform; null if it was never read.'),
   stale: z.boolean().describe('True if the last read is too long ago, regardless of the status.'),
   summary: z.string().describe('The problem that needs attention; empty if there is none.'),
@@ -51,7 +51,7 @@ const planState = z
   .describe('`left` is not a saved plan, but the changes and manual steps that remained after the last run.');
 
 const planRow = describedObject('A plan in a list.', {
-  id: z.string().describe('The prefix of its digest, or `left`.'),
+  id: z.string().describe('The prefix of the plan digest, or `left`.'),
   state: planState,
   made_at: timeOrNull('The time when the plan was made.'),
   decided_by: z.string().nullable().describe('The person who approved or rejected the plan.'),
@@ -60,7 +60,7 @@ const planRow = describedObject('A plan in a list.', {
 
 const compactResource = plannedResource.omit({ desired: true, observed_digest: true });
 
-/** The plan of a workspace or a pull request, without salt and fingerprints, with which a reader could check guesses of secret values. */
+/** The plan of a workspace or a pull request. Omits salt and fingerprints, which would allow readers to check guesses of secret values. */
 const compactPlan = planDocument
   .omit({ digest: true, secrets: true })
   .extend({
@@ -158,10 +158,10 @@ const apiDocuments = {
       resource: z.string().nullable().describe('The address of the resource; null if the workspace itself matches.'),
       match: z.string().describe('The matching name, number or id in lower case.'),
     }),
-    { cut: z.boolean().describe('True if there may be more than `found` matches. Use a longer text.') },
+    { cut: z.boolean().describe('True if there may be more than `found` matches. Use a longer query.') },
   ),
   workspaces: listOf('GET /api/v1/workspaces', workspaceRow, {
-    cut: z.boolean().describe('True if more than `found` match. Sorted by address, `next` still returns all of them.'),
+    cut: z.boolean().describe('True if more than `found` match. To list all of them, sort by address.'),
     frozen,
   }),
   workspace: workspaceRow
@@ -199,7 +199,7 @@ const apiDocuments = {
   resource: resourceRow
     .extend({
       planned: compactResource.nullable().describe('The resource in the plan of the last run.'),
-      fields: z.array(resourceField).describe('All fields, those that differ first.'),
+      fields: z.array(resourceField).describe('All fields. Fields that differ come first.'),
       whole: z.boolean().describe('False if only fields that differ are known, because the state cannot be read.'),
       referred_by: z.array(z.string()).describe('The addresses of resources that refer to this resource.'),
       runs: z.array(runRow).describe('The latest runs that changed the resource or found drift in it.'),
@@ -330,7 +330,7 @@ const apiDocuments = {
         describedObject('A missing record.', {
           address: z.string(),
           id: z.string().nullable(),
-          since: time('The time when it was first missing.'),
+          since: time('The time when the record was first missing.'),
         }),
       ),
       held: describedObject('The reason why changes are not applied.', {
@@ -355,7 +355,7 @@ const apiDocuments = {
 export type ApiName = keyof typeof apiDocuments;
 export type ApiDocument<Name extends ApiName> = Immutable<z.infer<(typeof apiDocuments)[Name]>>;
 
-/** The JSON Schema of all responses. Each is in `$defs` under its name. */
+/** Returns the JSON Schema of all responses. `$defs` contains each response under its name. */
 export const apiJsonSchema = lazy((): object => {
   const documents = Object.entries(apiDocuments).map(([id, document]) => document.meta({ id }));
   return z.toJSONSchema(z.union(documents).describe('A response of the API of the page'));

@@ -68,7 +68,7 @@ export function resourceJson(
   };
 }
 
-/** Removes the digests, with which a reader could check guesses of secret values. */
+/** Removes the digests, because a reader could use them to check guesses of secret values. */
 function withoutDigests({ desired, observed_digest, ...resource }: PlannedResource) {
   return resource;
 }

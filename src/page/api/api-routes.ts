@@ -57,7 +57,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
   app.get(`${API}/search`, (c) =>
     respondWithPage(c, ['q'], async (paging, parameters) => {
       if (source.search === undefined)
-        return responses.showMissing(c, 'Only a fleet has a search. Filter the resources of the workspace instead.');
+        return responses.showMissing(c, 'Search is available only in a fleet. Filter the resources instead.');
       const text = typedText(parameters.get('q')) ?? '';
       if (text.length < MIN_SEARCH_LENGTH) return refuse(c, [`q needs at least ${MIN_SEARCH_LENGTH} characters.`]);
       const { hits, isCut } = await source.search(text);
@@ -68,7 +68,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
     respondWithPage(c, ['status', 'needs', 'source', 'label', 'q', 'sort', 'after'], async (paging, parameters) => {
       const { limit } = paging;
       const query = parseListQuery(parameters, limit);
-      // In this default order, no workspace moves to another page between two requests, and every page costs the same.
+      // By default, sort by address: no workspace moves to another page between two requests, and every page costs the same.
       const sort = parameters.get('sort') ? query.sort : 'address';
       const isByAddress = sort === 'address' && !parameters.has('page');
       const after = isByAddress ? typedText(parameters.get('after')) : undefined;

@@ -1,20 +1,20 @@
-// @ts-nocheck: it runs in a browser.
+// @ts-nocheck: this script runs in a browser.
 /*
- * The script of a page. It updates ages and the server's clock, follows changes, and reports when it cannot. On a change, it fetches the
- * whole page again and replaces only the regions that differ. The page is readable without it.
+ * The script of every page. It updates ages and the server's clock, follows changes, and reports failed updates. After a change, it fetches
+ * the whole page again and replaces only the regions that differ. The page is readable without the script.
  */
 const body = document.body;
 let skew = Date.parse(body.dataset.now) - Date.now();
-/** The time of the last contact with the server, while it cannot be reached. */
+/** The time of the last contact with the server, while the server cannot be reached. */
 let lostAt;
-function lasting(seconds) {
+function durationText(seconds) {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
   const days = Math.round(seconds / 86400);
   return days + (days === 1 ? ' day' : ' days');
 }
-/** Formats a local time by the server's clock. */
+/** Converts a local time to the server's clock and formats it. */
 function timeOf(at) {
   return `${new Date(at + skew).toISOString().slice(11, 19)} UTC`;
 }
@@ -22,8 +22,8 @@ function tick() {
   const now = Date.now() + skew;
   for (const time of document.querySelectorAll('time[data-age]')) {
     const seconds = Math.round((now - Date.parse(time.dateTime)) / 1000);
-    const past = time.dataset.age === 'planned' ? 'due' : `${lasting(seconds)} ago`;
-    const text = seconds >= 0 ? past : `in ${lasting(-seconds)}`;
+    const past = time.dataset.age === 'planned' ? 'due' : `${durationText(seconds)} ago`;
+    const text = seconds >= 0 ? past : `in ${durationText(-seconds)}`;
     const age = time.querySelector('.age');
     if (age.textContent !== text) age.textContent = text;
   }
@@ -124,7 +124,7 @@ async function refresh() {
     }
   }
 }
-/** Returns a region without ages and unfolded details, to compare what the server sent. */
+/** Returns the HTML of a region as the server sent it, without ages and with all details folded, for comparisons. */
 function serverHtml(region) {
   const copy = region.cloneNode(true);
   for (const age of copy.querySelectorAll('.age')) age.textContent = '';
@@ -166,7 +166,7 @@ if (body.dataset.events !== undefined) {
   setInterval(() => {
     if (source === undefined || Date.now() - lastEventAt < 45000) return;
     stop();
-    showDisconnected('the server sends nothing', lastEventAt);
+    showDisconnected('no data from the server', lastEventAt);
     follow();
   }, 5000);
 }

@@ -16,7 +16,7 @@ export interface ViewContext {
   readonly here: string;
   /** The reason why nobody can sign in with a token, if any. */
   readonly missingTokens: string | undefined;
-  /** A sentence about where to get a token. */
+  /** A sentence that explains where to get a token. */
   readonly tokenOrigin: string;
   /** The provider of single sign-on, if any, and the URL that begins a sign-in. */
   readonly signOn: { readonly host: string; startUrl(to: string): string } | undefined;
@@ -55,7 +55,7 @@ export function statusBadge(status: WorkspaceStatus): Html {
   return html`<span class="badge ${tone}">${word}</span>`;
 }
 
-/** The tones of statuses and results of resources and runs. Others are faint. */
+/** The tones of the statuses and results of resources and runs. The default is faint. */
 const tones: Readonly<Record<string, StatusWords['tone']>> = {
   done: 'good',
   'in sync': 'good',
@@ -99,9 +99,9 @@ export function truncate(text: string, maxLength = 300): string {
 export function timeWithAge(at: Date | undefined, now: Date, isPlanned = false): Html {
   if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
   const iso = `${at.toISOString().slice(0, 19)}Z`;
-  const shown = iso.replace('T', ' ').replace('Z', ' UTC');
+  const timeText = iso.replace('T', ' ').replace('Z', ' UTC');
   const text = isPlanned && at <= now ? 'due' : age(at, now);
-  return html`<time datetime="${iso}" data-age="${isPlanned ? 'planned' : ''}"><span class="at">${shown}</span> <span class="age">${text}</span></time>`;
+  return html`<time datetime="${iso}" data-age="${isPlanned ? 'planned' : ''}"><span class="at">${timeText}</span> <span class="age">${text}</span></time>`;
 }
 
 /** Returns the time of the last read of the platform, marked if it is stale. */
@@ -109,14 +109,14 @@ export function checkedTime({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt'
   return html`<span class="checked">${timeWithAge(checkedAt, now)}${isOld ? html` ${statusBadge('stale')}` : ''}</span>`;
 }
 
-/** Returns `3 min ago` or `in 3 min`. Must match the script. */
+/** Returns `3 min ago` or `in 3 min`. Must match page.js. */
 function age(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
   const text = durationText(Math.abs(seconds));
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** Returns a rounded duration such as `89 s` or `5 min`. Must match the script. */
+/** Returns a rounded duration such as `89 s` or `5 min`. Must match page.js. */
 export function durationText(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
@@ -131,15 +131,15 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
-/** Separators in paths, and characters that are displayed as escapes. */
+/** Matches separators in paths, and characters that are displayed as escapes. */
 const DIVIDER = new RegExp(`([/:]|(?:${UNSAFE.source})+)`, 'u');
 
-/** Splits an untrusted text that contains right-to-left characters, so that no part changes the direction of the others. */
+/** Splits untrusted text that contains right-to-left characters, so that no part changes the direction of the others. */
 function partsOf(text: string): string[] {
   return (RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text]).filter((part) => part !== '');
 }
 
-/** Isolates an untrusted text, so that it does not change the text direction around it. */
+/** Isolates untrusted text, so that it does not change the direction of the surrounding text. */
 export function isolate(text: string): Html {
   return html`${partsOf(text).map((part) => html`<bdi>${part}</bdi>`)}`;
 }
@@ -151,13 +151,13 @@ export function addressText(address: string): Html {
   return html`${partsOf(address).map((part) => html`<bdi>${breaking(part)}</bdi>`)}`;
 }
 
-/** @param part the anchor of a section on the page of the resource. */
+/** Returns a link to the page of a resource. @param part the anchor of a section on the page. */
 export function resourceLink(workspace: string, address: string, part?: string): Html {
   const path = `${pathOf(workspace, 'resources', address)}${part === undefined ? '' : `#${part}`}`;
   return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
-/** @param subject the id of the plan or orphan, or the address of the resource. */
+/** Returns a link to an action. @param subject the id of the plan or orphan, or the address of the resource. */
 export function actionLink(address: string, action: ActionName, text: string, subject?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${subject === undefined ? '' : `?of=${encodeURIComponent(subject)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
@@ -175,7 +175,7 @@ export function decisionLinks(
   return html`<p class="actions">${actionLink(address, 'approve', 'Approve', saved.id)}${actions.includes('reject') ? actionLink(address, 'reject', 'Reject', saved.id) : ''}</p>`;
 }
 
-/** A commit or a plan digest. Its first 12 characters are shown. */
+/** Matches a commit or a plan digest. Only the first 12 characters are displayed. */
 const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 
 /** The maximum length of a fact that shares a row with others. */
@@ -185,7 +185,7 @@ const MAX_COLUMN_LENGTH = 45;
 type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
 export function factList(all: readonly ShownFact[], now: Date): Html {
-  const shown = (value: Fact[1] | Html) => {
+  const valueHtml = (value: Fact[1] | Html) => {
     if (value instanceof Html) return value;
     if (value instanceof Date) return timeWithAge(value, now);
     const digest = DIGEST.exec(value instanceof URL ? '' : value);
@@ -195,7 +195,7 @@ export function factList(all: readonly ShownFact[], now: Date): Html {
   const isLong = (value: ShownFact[1]) => typeof value === 'string' && value.length > MAX_COLUMN_LENGTH;
   const row = ([label, value]: ShownFact) =>
     value !== undefined &&
-    html`<div${isLong(value) && html` class="long"`}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
+    html`<div${isLong(value) && html` class="long"`}><dt>${label}</dt><dd>${valueHtml(value)}</dd></div>`;
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }
 
@@ -216,8 +216,8 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 }
 
 export function queryPath(path: string, query: object): string {
-  const known = Object.entries(query).filter(([, value]) => value !== undefined);
-  return `${path}?${new URLSearchParams(Object.fromEntries(known))}`;
+  const defined = Object.entries(query).filter(([, value]) => value !== undefined);
+  return `${path}?${new URLSearchParams(Object.fromEntries(defined))}`;
 }
 
 /** Formats a number, such as `10,000`. */

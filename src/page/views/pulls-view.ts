@@ -23,7 +23,7 @@ function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): strin
   return `/pulls/${encodeURIComponent(source)}/${number}`;
 }
 
-/** Returns the pull requests of all sources: open ones first, then the latest others. */
+/** Returns the pull requests of all sources: open ones first, then the latest merged and closed ones. */
 export function pullsView(pulls: readonly ListedPull[], problems: readonly PullsProblem[], { now }: ViewContext): Html {
   const problemPanel = ({ source, message, since }: PullsProblem) =>
     html`<p class="panel bad">The pull requests of ${isolate(source)} cannot be read${since !== null && html` since ${timeWithAge(new Date(since), now)}`}: ${isolate(message)}</p>`;

@@ -54,7 +54,7 @@ ${factList(
   ],
   now,
 )}
-<section><h2>Plan${asOf}</h2>${remaining === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">Part of the plan that waits for approval.</p>${decisionLinks(detail, context)}` : ''}<div class="plan">${changesHtml(planOfResource(remaining, planned), { selection })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${remaining === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">This resource is part of the plan that waits for approval.</p>${decisionLinks(detail, context)}` : ''}<div class="plan">${changesHtml(planOfResource(remaining, planned), { selection })}</div>`}</section></div>
 ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No stored run changed this resource.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
@@ -75,21 +75,21 @@ function naturalKey(address: string, parts: ResourceDetail | undefined): Fact[] 
 function manifestLink({ files }: WorkspaceDetail, planned: PlannedResource | undefined): Html | undefined {
   const source = planned?.source;
   if (source === undefined || source === null) return undefined;
-  const place = isolate(`${source.file}:${source.line}`);
+  const location = isolate(`${source.file}:${source.line}`);
   const url = files === undefined ? undefined : fileOnHost(files, source);
-  return url === undefined ? place : html`<a href="${url.href}" rel="noopener noreferrer">${place}</a>`;
+  return url === undefined ? location : html`<a href="${url.href}" rel="noopener noreferrer">${location}</a>`;
 }
 
 const MAX_REFERENCES = 50;
 
 /** Returns the references from and to the resource, as declared. */
 function referencesSection({ address: workspace, remaining, resources }: WorkspaceDetail, address: string): Html {
-  const known = new Set(resources.map((each) => each.address));
+  const existing = new Set(resources.map((each) => each.address));
   const to = remaining?.resources.find((each) => each.address === address)?.depends_on ?? [];
   const from = referringTo(address, remaining?.resources);
   const list = (heading: string, addresses: readonly string[]) =>
     addresses.length > 0 &&
-    html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MAX_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MAX_REFERENCES && html`<li>and ${addresses.length - MAX_REFERENCES} more</li>`}</ul>`;
+    html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MAX_REFERENCES).map((each) => html`<li>${existing.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MAX_REFERENCES && html`<li>and ${addresses.length - MAX_REFERENCES} more</li>`}</ul>`;
   if (to.length + from.length === 0) return html``;
   return html`<section id="references" data-live><h2>References</h2>${list('Refers to', to)}${list('Referred to by', from)}</section>`;
 }
@@ -107,17 +107,19 @@ function callsSection(
   { now, visitor }: ViewContext,
 ): Html {
   if (kinds.get(kindOf(address))?.versions === undefined) return html``;
-  const shown = impacts?.get(address);
+  const comparison = impacts?.get(address);
   const canCompare = actions.includes('compare-calls');
   const mayCompare = canCompare && may(visitor.person, 'compare-calls');
   const roleNote =
-    canCompare && !mayCompare ? ' Comparing reads all calls from the platform, so only an approver may start it.' : '';
+    canCompare && !mayCompare
+      ? ' A comparison reads all calls from the platform, so only an approver may start one.'
+      : '';
   const head = (about: Html | string, button: string) =>
     html`<div class="head"><h2>Versions and calls ${about}</h2>${mayCompare && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
-  if (shown === undefined) {
-    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">No comparison of its calls is stored.${roleNote}</p></section>`;
+  if (comparison === undefined) {
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">No comparison of the calls is stored.${roleNote}</p></section>`;
   }
-  const { askedAt, askedBy, html: figures, problem } = shown;
+  const { askedAt, askedBy, html: figures, problem } = comparison;
   const about = html`<small>of the last 30 days, as of ${timeWithAge(askedAt, now)}, requested by ${isolate(askedBy)}</small>`;
   const body =
     problem !== undefined
@@ -129,7 +131,7 @@ function callsSection(
   return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;
 }
 
-/** Returns links to the comparisons of a workspace. */
+/** Returns links to the call comparisons of a workspace. */
 export function comparisonLinks({ address, impacts }: WorkspaceDetail, now: Date): Html {
   if (impacts === undefined || impacts.size === 0) return html``;
   const item = ([resource, { askedAt, html: figures, problem }]: readonly [

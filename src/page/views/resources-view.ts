@@ -54,7 +54,7 @@ export interface ListedResource extends ResourceRow {
   readonly lines: readonly string[];
 }
 
-/** Resources with the same status. Lines that all of them have are in the heading. */
+/** Resources with the same status. Lines that they all share are in the heading. */
 interface ResourceGroup {
   readonly status: ResourceRow['status'];
   readonly shared: readonly string[];
@@ -126,7 +126,7 @@ ${selectField('Status', { name: 'status', chosen: status, values: statuses })}
 <button>Filter</button>${isFiltered({ q, kind, status }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
-/** The maximum size of the rows of all groups in bytes. Each group gets an equal share. Further rows are found with the filter. */
+/** The maximum size of the rows of all groups in bytes. Each group gets an equal share. The filter finds further rows. */
 const MAX_GROUPS_BYTES = 24_000;
 
 /** Opens groups with up to `MAX_UNFOLDED` rows in total. Groups of planned resources stay folded, because the plan shows them. */
@@ -149,7 +149,7 @@ function groups(detail: WorkspaceDetail, rows: readonly ListedResource[]): Html 
     }
     spareBytes = Math.max(0, spareBytes);
     const rest = members.length - markup.length;
-    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${wordBadge(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolate(truncate(shared.join('; ')))}</span></summary>${markup.length > 0 && table(markup, members.slice(0, markup.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
+    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${wordBadge(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolate(truncate(shared.join('; ')))}</span></summary>${markup.length > 0 && table(markup, members.slice(0, markup.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All with status ${status}</a>, ${rest} more</p>` : ''}</details>`;
   })}`;
 }
 
@@ -168,7 +168,7 @@ function groupsOf(rows: readonly ListedResource[]): ResourceGroup[] {
 
 type TableContext = Pick<WorkspaceDetail, 'address' | 'isOld'>;
 
-/** @param shown the rows as HTML. @param group the group whose heading shows the status and the shared lines. */
+/** Returns a table of resources. @param shown the rows as HTML. @param group the group whose heading contains status and shared lines. */
 function table(shown: readonly Html[], rows: readonly ListedResource[], group?: ResourceGroup): Html {
   const hasLines = group === undefined || group.shared.length === 0;
   const hasDetails = hasLines && rows.some(({ lines }) => lines.length > 0);
@@ -189,11 +189,11 @@ ${ownLines.length > 0 ? html`<td class="text" data-title="Detail">${ownLines.sli
 /** Returns the id as a link to the dashboard; for an unknown create, a link to the list in which a person can find the record. */
 function recordLink(id: string | null, url: string | undefined): Html {
   if (id === null) return dashboardLink(url);
-  const shown = html`<code>${id}</code>`;
-  return linkHost(url) === undefined ? shown : html`<a href="${url}" rel="noopener noreferrer">${shown}</a>`;
+  const idHtml = html`<code>${id}</code>`;
+  return linkHost(url) === undefined ? idHtml : html`<a href="${url}" rel="noopener noreferrer">${idHtml}</a>`;
 }
 
-/** The maximum number of lines of a row. The page of the resource has all lines. */
+/** The maximum number of lines of a row. The page of the resource lists all of them. */
 const MAX_LINES = 4;
 
 /** Returns the matching resources, most urgent first. */
@@ -202,15 +202,15 @@ export function findResources(
   { q = '', kind, status }: Partial<ResourceQuery> = {},
 ): ListedResource[] {
   const planned = new Set(remainingIn(saved?.plan ?? remaining).map(({ address }) => address));
-  const known = new Map((remaining?.resources ?? []).map((each) => [each.address, each]));
+  const resourcesByAddress = new Map((remaining?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);
   return resources
     .map((row): ListedResource => {
       const { address, detail } = row;
       const isPlanned = planned.has(address);
-      const { url, steps = [] } = known.get(address) ?? {};
-      const open = isPlanned ? [] : steps;
-      const lines = [detail, ...open.map((step) => stepText(step, selection))].filter((line) => line !== '');
+      const { url, steps = [] } = resourcesByAddress.get(address) ?? {};
+      const openSteps = isPlanned ? [] : steps;
+      const lines = [detail, ...openSteps.map((step) => stepText(step, selection))].filter((line) => line !== '');
       return { ...row, url, isPlanned, lines };
     })
     .filter((row) => {

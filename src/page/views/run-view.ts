@@ -37,8 +37,8 @@ const planStates: Readonly<Record<string, string>> = {
 /** Returns the id and the outcome of a plan, with a link if the page of the workspace shows the plan. */
 function planPart(workspace: string, id: string, state = ''): Html {
   const isOpen = state === 'waiting' || state === 'approved';
-  const shown = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;
-  return html`${shown}: ${planStates[state] ?? 'no longer stored'}`;
+  const idHtml = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;
+  return html`${idHtml}: ${planStates[state] ?? 'no longer stored'}`;
 }
 
 function resourcesTable(workspace: string, { resources }: RunDetail): Html {

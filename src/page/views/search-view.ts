@@ -3,7 +3,7 @@ import { plural } from '../../output/plural.ts';
 import { MIN_SEARCH_LENGTH, ROWS_PER_PAGE, type SearchResult } from '../page-data.ts';
 import { addressText, isolate, pager, pathOf, queryPath, resourceLink, statusBadge } from './parts.ts';
 
-/** Returns the matching workspaces and resources. @param result undefined for a text that is too short. */
+/** Returns the matching workspaces and resources. @param result undefined if the search text is too short. */
 export function searchView(text: string, requestedPage: number, result: SearchResult | undefined): Html {
   const found = (shown: Html | string) => html`<h1>Search</h1>${shown}`;
   if (result === undefined)
@@ -13,7 +13,7 @@ export function searchView(text: string, requestedPage: number, result: SearchRe
   const { hits, isCut } = result;
   if (hits.length === 0)
     return found(
-      html`<p class="empty">No match. The search compares the start of words in names and ids, and phone numbers.</p>`,
+      html`<p class="empty">No match. The search matches the start of words in names and ids, and phone numbers.</p>`,
     );
   const pages = Math.ceil(hits.length / ROWS_PER_PAGE);
   const page = Math.min(requestedPage, pages);

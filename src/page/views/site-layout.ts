@@ -9,7 +9,7 @@ export type Section = 'overview' | 'workspaces' | 'pulls';
 interface View {
   readonly title: string;
   readonly section: Section | undefined;
-  /** The version of the contents, and the workspace that live updates follow, or all; undefined for a page without live updates. */
+  /** The version of the contents, and the workspace to follow (all if undefined). Undefined for a page without live updates. */
   readonly live?: { readonly version: string; readonly address: string | undefined } | undefined;
   readonly body: Html;
 }
@@ -69,7 +69,7 @@ function searchForm(text: string): Html {
 <input type="search" name="q" value="${text}" maxlength="255" placeholder="${label}" aria-label="${label}"><button>Search</button></form>`;
 }
 
-/** Returns the notice of a frozen fleet for every page: who froze it, when and why. */
+/** Returns the banner for a frozen fleet, with the person, the time and the reason. */
 function freezeBanner({ freeze, now, visitor }: ViewContext): Html {
   if (freeze === undefined) return html``;
   const { by, at, because } = freeze;

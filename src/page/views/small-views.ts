@@ -7,11 +7,11 @@ import { addressText, factList, pathOf, type ViewContext } from './parts.ts';
 /** Returns the sign-in form. @param problem the reason why the last attempt was refused, if any. */
 export function signInView(to: string, { missingTokens, tokenOrigin, signOn }: ViewContext, problem?: string): Html {
   const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
-<label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${problem === undefined ? '' : html` aria-describedby="said"`}></label>
+<label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${problem === undefined ? '' : html` aria-describedby="sign-in-problem"`}></label>
 <button${signOn === undefined ? html` class="primary"` : ''}>Sign in</button></form><p class="faint">${tokenOrigin}</p>`;
   const provider =
     signOn && html`<p><a class="button primary" href="${signOn.startUrl(to)}">Sign in with ${signOn.host}</a></p>`;
-  return html`<div class="narrow"><h1>Sign in</h1>${problem === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${problem}</p>`}
+  return html`<div class="narrow"><h1>Sign in</h1>${problem === undefined ? '' : html`<p class="panel bad" id="sign-in-problem" role="alert">${problem}</p>`}
 ${provider ?? ''}
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }
@@ -47,14 +47,14 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
     heading: 'Reject the plan',
     button: 'Reject plan',
     effect:
-      'This plan is not applied. The same changes do not request approval again; a different plan does. Until then, this plan can still be approved.',
+      'This plan is not applied. Approval is requested again only for a different plan. Until then, this plan can still be approved.',
   },
   pause: {
     heading: 'Pause',
     button: 'Pause',
     effect: 'No run of this workspace starts until it is resumed. A run in progress finishes.',
   },
-  resume: { heading: 'Resume', button: 'Resume', effect: 'Runs start again, the first one now.' },
+  resume: { heading: 'Resume', button: 'Resume', effect: 'Runs start again. The first run starts now.' },
   'close-orphan': {
     heading: 'Close an orphan',
     button: 'Close',

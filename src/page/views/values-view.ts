@@ -17,20 +17,20 @@ export function valuesSection(
   const { fields, isComplete } = parts;
   const differing = fields.filter(({ changedBy }) => changedBy !== undefined);
   const same = fields.filter(({ changedBy }) => changedBy === undefined);
-  const all = html`<code>${commandFor('voxform get', selection)}</code>`;
-  const missing =
+  const command = html`<code>${commandFor('voxform get', selection)}</code>`;
+  const incompleteNote =
     externalLocation === undefined
       ? ''
-      : html`<p class="where">Only fields that differ are listed, because the page cannot read the state ${isolate(externalLocation)}. ${all} prints the records of the platform.</p>`;
+      : html`<p class="where">Only fields that differ are listed, because the page cannot read the state ${isolate(externalLocation)}. ${command} prints the records of the platform.</p>`;
   if (fields.length === 0 && isComplete) return html``;
-  return html`<section id="values" data-live><h2>Values${asOf}</h2>${isComplete ? '' : missing}
+  return html`<section id="values" data-live><h2>Values${asOf}</h2>${isComplete ? '' : incompleteNote}
 ${differing.length === 0 ? html`<p class="empty">${isComplete ? 'Declared and live values are equal.' : 'No field differs.'}</p>` : fieldsTable(differing, true)}
 ${same.length === 0 ? '' : html`<details class="group"><summary><strong>${same.length} ${differing.length === 0 ? '' : 'other '}${same.length === 1 ? 'field' : 'fields'}</strong> <span class="faint">in sync</span></summary>${fieldsTable(same)}</details>`}</section>`;
 }
 
 const changedByWords = { manifest: 'manifest', drift: 'platform', both: 'both' } as const;
 
-/** Omits the last column if no field changed. @param isOpen true to unfold long values. */
+/** Returns a table of fields, without the last column if no field changed. @param isOpen true to unfold long values. */
 function fieldsTable(fields: readonly ComparedField[], isOpen = false): Html {
   const hasChanges = fields.some(({ changedBy }) => changedBy !== undefined);
   const row = ({ path, declared, live, changedBy, lastApplied, notes }: ComparedField) => html`<tr>
@@ -42,7 +42,7 @@ ${hasChanges && html`<td data-title="Changed by">${changedBy && html`<span class
 <tbody>${fields.map(row)}</tbody></table>`;
 }
 
-/** The maximum number of characters of a value. The manifest has the whole value. */
+/** The maximum number of characters of a value. The manifest contains the whole value. */
 const MAX_VALUE_LENGTH = 20_000;
 /** The maximum number of characters of a value on one line. */
 const MAX_LINE_LENGTH = 200;

@@ -68,7 +68,7 @@ ${resourcesSection(detail, query, context)}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : history(address, runs, now)}</section>`;
 }
 
-/** The maximum number of lines of a problem. The page of the run has all lines. */
+/** The maximum number of lines of a problem. The page of the run lists all of them. */
 const MAX_LINES = 20;
 /** The number of runs that are not folded. */
 const UNFOLDED_RUNS = 10;
@@ -82,7 +82,7 @@ function history(workspace: string, runs: readonly ListedRun[], now: Date): Html
 /** The maximum size of a plan's changes as HTML, in bytes. */
 const MAX_PLAN_BYTES = 24_000;
 
-/** Returns the saved plan, or else the actions that remained after the last run. */
+/** Returns the saved plan if any, otherwise the actions that remained after the last run. */
 function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { checkedAt, saved, remaining, selection } = detail;
   const { now } = context;
@@ -123,7 +123,7 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
   return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
 }
 
-/** @param maxLines the maximum number of lines. */
+/** Returns a panel with the messages of a problem. @param maxLines the maximum number of lines. */
 export function problemPanel({ heading, lines }: ShownProblem, maxLines = lines.length): Html {
   const more = lines.length - maxLines;
   return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.slice(0, maxLines).map((line) => html`<li>${isolate(line)}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul></div>`;
@@ -139,5 +139,5 @@ function orphansPart(
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
     html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${timeWithAge(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${externalLocation === undefined ? ' here.' : `. ${closeElsewhereHint(externalLocation, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MAX_ORPHANS).map(item)}</ul>${orphans.length > MAX_ORPHANS ? html`<p class="faint">and ${orphans.length - MAX_ORPHANS} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">These records are no longer managed and may still be active. Delete them in the dashboard, then close them${externalLocation === undefined ? ' here.' : `. ${closeElsewhereHint(externalLocation, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MAX_ORPHANS).map(item)}</ul>${orphans.length > MAX_ORPHANS ? html`<p class="faint">and ${orphans.length - MAX_ORPHANS} more</p>` : ''}`;
 }

@@ -31,7 +31,7 @@ import {
 } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
-/** Returns the overview: the number of workspaces by status, those that need attention, and stale ones. */
+/** Returns the overview: the number of workspaces by status, workspaces that need attention, and stale workspaces. */
 export function overviewView(
   { counts, attention, stale, broken, trends, freezes, facts: fleetFacts }: Overview,
   context: ViewContext,
@@ -109,7 +109,7 @@ interface WorkspacePage extends WorkspaceList {
   readonly problems: readonly string[];
 }
 
-/** Returns one page of the matching workspaces, with their number. */
+/** Returns one page of the matching workspaces, with the number of matches. */
 export function workspacesView(query: ListQuery, list: WorkspacePage, { now }: ViewContext): Html {
   const { rows, found, total, sources, problems } = list;
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);

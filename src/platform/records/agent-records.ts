@@ -22,17 +22,17 @@ export const agentConfigs = lazy(() => ({
   call_config: z
     .strictObject({
       max_call_duration_ms: integer('Maximum duration of a call, in milliseconds.', 600_000),
-      ring_duration_ms: integer('Duration of ringing, in milliseconds.', 30_000),
+      ring_duration_ms: integer('Ring duration, in milliseconds.', 30_000),
     })
     .partial()
     .describe('Timing of a call.'),
   knowledge_base_config: z
     .strictObject({
       chunks_to_retrieve: integer(anyRange('Number of chunks to retrieve'), 3),
-      similarity_threshold: decimal(anyRange('Threshold of similarity'), 0.7),
+      similarity_threshold: decimal(anyRange('Similarity threshold'), 0.7),
     })
     .partial()
-    .describe('Settings of the knowledge bases. Requests may contain them, but no response does.'),
+    .describe('Knowledge base settings. Requests may contain them, but responses never do.'),
   llm_config: z
     .strictObject({
       provider: text(anyValue('Provider of the language model, such as `internal`'), 'internal'),
@@ -48,7 +48,7 @@ export const agentConfigs = lazy(() => ({
       knowledge_base_ids: z
         .array(z.string())
         .meta(
-          about('Knowledge bases, as { $ref: KnowledgeBase/<name> }. Compared without order.', [
+          about('Knowledge bases, as { $ref: KnowledgeBase/<name> }. The order is ignored.', [
             { $ref: 'KnowledgeBase/FAQ' },
           ]),
         ),
@@ -63,7 +63,7 @@ export const agentConfigs = lazy(() => ({
           $file: 'prompts/support.md',
         }),
       ),
-      first_speaker: text(anyValue('Who speaks first, such as `ai`'), 'ai'),
+      first_speaker: text(anyValue('First speaker, such as `ai`'), 'ai'),
       ai_speak_after_silence: flag(presumably('whether the agent speaks after a silence')),
       ai_speak_wait_time: decimal(presumably('how long the agent waits before it speaks'), 5),
       welcome_message_type: text(anyValue('Type of the welcome message, such as `static` or `dynamic`'), 'static'),
@@ -76,18 +76,18 @@ export const agentConfigs = lazy(() => ({
     .describe('Prompt and welcome message.'),
   stt_config: z
     .strictObject({
-      provider: text(anyValue('Provider of speech-to-text'), 'deepgram'),
+      provider: text(anyValue('Speech-to-text provider'), 'deepgram'),
       model: text(anyValue('Speech-to-text model'), 'nova-2'),
     })
     .partial()
     .describe('Speech to text.'),
   tts_config: z
     .strictObject({
-      provider: text(anyValue('Provider of text-to-speech'), 'elevenlabs'),
+      provider: text(anyValue('Text-to-speech provider'), 'elevenlabs'),
       model: text(anyValue('Text-to-speech model'), 'turbo'),
-      voice_id: text('Id of the voice.', 'warm-1'),
+      voice_id: text('Voice id.', 'warm-1'),
       speaker: text(presumably('the name of the speaker'), 'anna'),
-      streaming_latency: integer(presumably('the latency of streaming'), 2),
+      streaming_latency: integer(presumably('the streaming latency'), 2),
       speed: text(anyValue('Speed'), 'normal'),
       emotion: z
         .string()
@@ -96,24 +96,24 @@ export const agentConfigs = lazy(() => ({
       speed_alpha: z
         .number()
         .nullable()
-        .meta(about(presumably('another setting of the speed'), 1.1)),
+        .meta(about(presumably('another speed setting'), 1.1)),
       ambient_sound: text(anyValue('Ambient sound'), 'office'),
       ambient_sound_volume: decimal(anyRange('Volume of the ambient sound'), 0.2),
       responsiveness: decimal(presumably('how readily the agent responds'), 0.8),
       interruption_sensitivity: decimal(presumably('how easily the agent is interrupted'), 0.5),
       enable_backchannel: flag(presumably('whether the agent uses `backchannel_words` while it listens')),
-      backchannel_frequency: decimal(presumably('how often it says them'), 0.3),
+      backchannel_frequency: decimal(presumably('how often the agent uses `backchannel_words`'), 0.3),
       backchannel_words: z
         .array(z.string())
         .meta(about(presumably('words that the agent says while it listens'), ['I see', 'mhm'])),
-      reminder_trigger_ms: integer(presumably('the silence before a reminder, in milliseconds'), 8000),
+      reminder_trigger_ms: integer(presumably('the duration of silence before a reminder, in milliseconds'), 8000),
     })
     .partial()
     .describe('Text to speech.'),
 }));
 
 /**
- * The body of both the create and the update of an agent. The API does not document which fields a create requires, so none is required here.
+ * The request body to create or update an agent. The API does not document which fields a create requires, so none is required here.
  */
 export const agentRequest = lazy(() =>
   z
@@ -143,7 +143,7 @@ const configObject = (config: z.ZodObject) => {
   return z
     .record(z.string(), z.unknown())
     .nullish()
-    .transform((shown) => shown && convertValues(shown, fields));
+    .transform((observed) => observed && convertValues(observed, fields));
 };
 
 export const agentRecord = lazyLooseObject(() => ({
@@ -163,7 +163,7 @@ export const agentRecord = lazyLooseObject(() => ({
   published_at: timestamp(),
 }));
 
-/** Only version and time are documented. Some platforms include the complete agent. */
+/** Only the version and its publication time are documented. Some platforms include the complete agent. */
 export const versionSummary = lazyLooseObject(() => ({
   version: versionNumber(),
   published_at: timestamp(),

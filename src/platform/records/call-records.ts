@@ -7,7 +7,7 @@ import { anyText, anything, timestamp } from './record-fields.ts';
 const anyDate = () =>
   z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
 
-/** Filters of call histories. They are sent in the body of a GET. */
+/** The filters for a list of calls. They are sent in the body of a GET. */
 export const callFilter = lazy(() =>
   z
     .strictObject({

@@ -9,7 +9,7 @@ export const phoneNumberText = lazy(() =>
     .min(1)
     .max(12)
     .regex(/^(?=.*\d)\+?[\d\s().-]+$/, { error: 'expected a phone number, such as "+4930123456"' })
-    .meta(about('The phone number, 1 to 12 characters, in quotes. Compared by its digits.', '+12025550120')),
+    .meta(about('The phone number, 1 to 12 characters, in quotes. Only its digits are compared.', '+12025550120')),
 );
 
 export const numberRequest = lazyStrictObject(() => ({
@@ -24,7 +24,7 @@ export const numberRequest = lazyStrictObject(() => ({
 
 export const numberRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** The platform may return a JSON number without the plus. It is kept as received, so that the loss can be detected. */
+  /** The platform may return a JSON number without the plus. The value is kept as received, so that the loss can be detected. */
   number: nameField(z.union([z.string(), z.number()])),
   nickname: anything(),
   inbound_agent_id: anyText(),

@@ -3,12 +3,12 @@ import { about } from '../../values/described.ts';
 import { lazy } from '../../values/lazy.ts';
 
 /*
- * Schemas of the platform's records and requests, created on first use. Requests are strict and have the limits of the API document;
- * manifests, emulator and JSON Schemas are built on them. Records are loose: undocumented fields are kept, and a field that a manifest may
- * manage accepts any value, because only the comparison judges it.
+ * Schemas of the platform's records and requests, created on first use. Request schemas are strict and have the limits of the API
+ * document. The schemas of manifests, the emulator and the JSON Schemas are derived from them. Record schemas are loose: they keep
+ * undocumented fields, and accept any value of a field that a manifest may manage, because that value is only compared.
  */
 
-/** Does the same as `meta`, without copying the schema. */
+/** Adds a description and an example to a schema. Unlike zod's `meta`, does not copy the schema. */
 function withMeta<T extends z.ZodType>(schema: T, description: string, example: string | number | boolean): T {
   z.globalRegistry.add(schema, about(description, example));
   return schema;
@@ -26,17 +26,17 @@ export const url = (description: string, example: string) =>
  * marked with `presumably`.
  */
 export const presumably = (meaning: string): string => `Presumably ${meaning}.`;
-export const anyValue = (what: string): string => `${what} (values not documented).`;
-export const anyRange = (what: string): string => `${what} (range not documented).`;
+export const anyValue = (subject: string): string => `${subject} (values not documented).`;
+export const anyRange = (subject: string): string => `${subject} (range not documented).`;
 
-/** A time in ISO 8601 and UTC, with `+00:00` or with microseconds and `Z`. It is kept as received. */
+/** An ISO 8601 time in UTC, with `+00:00`, or with microseconds and `Z`. The value is kept as received. */
 export const timestamp = lazy(() => z.string().nullish());
 /** An optional string. */
 export const anyText = timestamp;
 /** An optional value of any type. */
 export const anything = lazy(() => z.unknown().optional());
 
-/** The schema of the field that identifies a record in a list. Null counts as absent: such a record matches nothing. */
+/** The schema of the field that identifies a record in a list. Null counts as absent, so that the record matches nothing. */
 export function nameField<T extends z.ZodType>(name: T) {
   return name.nullish().transform((value) => value ?? undefined);
 }
@@ -46,17 +46,17 @@ export function numberFields({ shape }: z.ZodObject): readonly string[] {
   return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), 1).success);
 }
 
-const NUMBER_IN_TEXT = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const NUMERIC_STRING = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** Converts a numeric string to a number. Returns other values unchanged. */
 function asNumber(observed: unknown): unknown {
-  return typeof observed === 'string' && NUMBER_IN_TEXT.test(observed) ? Number(observed) : observed;
+  return typeof observed === 'string' && NUMERIC_STRING.test(observed) ? Number(observed) : observed;
 }
 
 /** An optional value of any type. A numeric string becomes a number. */
 export const anyNumber = lazy(() => z.unknown().optional().transform(asNumber));
 
-/** Returns a placeholder for a secret that the platform returns although it should not. Null stays null. */
+/** Returns a placeholder for a secret that the platform should not have returned. Returns null and undefined unchanged. */
 function conceal(observed: unknown): unknown {
   return (observed ?? null) === null ? observed : '(secret)';
 }

@@ -9,12 +9,12 @@ export const userRequest = lazyStrictObject(() => ({
   role: z.enum(userRoles).meta(about('Role of the user in the workspace.', 'member')),
   modules: z
     .array(z.enum(userModules))
-    .meta(about('Modules of the user. Compared without order.', ['agents', 'call_history']))
+    .meta(about('Modules of the user. The order is ignored.', ['agents', 'call_history']))
     .optional(),
   agent_ids: z
     .array(z.string())
     .meta(
-      about('Agents that the user may access, as { $ref: Agent/<name> }. Compared without order.', [
+      about('Agents that the user may access, as { $ref: Agent/<name> }. The order is ignored.', [
         { $ref: 'Agent/support-line' },
       ]),
     )

@@ -14,7 +14,7 @@ const webhookPayload = () =>
   });
 
 export const webhookRequest = lazyStrictObject(() => ({
-  url: url('Target of the webhook.', 'https://example.com/hook'),
+  url: url('Target URL of the webhook.', 'https://example.com/hook'),
   payload: webhookPayload()
     .nullable()
     .meta(

@@ -12,7 +12,7 @@ export const knowledgeBaseRecord = lazyLooseObject(() => ({
 
 export const invoiceRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** Unix time in seconds, like the bounds of the period. */
+  /** A Unix time in seconds, like `period_start` and `period_end`. */
   created_at: z.number().nullish(),
   /** The amount in minor units of the currency, like all amounts. */
   amount_due: z.number().nullish(),

@@ -31,11 +31,11 @@ import {
 /** Methods of lists and objects that take a variable and an expression. */
 export const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
-/** Checks and compiles a call of a function, method, operator or index. */
+/** Checks and compiles a call of a function or method, or the use of an operator or index. */
 export function callOf(checker: Checker, call: Parts<'callExpr'>, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
-  const special = target === undefined && Object.hasOwn(logic, name) ? logic[name] : undefined;
+  const special = target === undefined && Object.hasOwn(lazyOperators, name) ? lazyOperators[name] : undefined;
   const readable = (arg: Expression) => checker.readable(arg, bound);
   if (special !== undefined) return special(checker, args.map(readable), offset);
   if (target === undefined && name === '_[_]') return indexOf(checker, args, site);
@@ -49,7 +49,7 @@ export function callOf(checker: Checker, call: Parts<'callExpr'>, site: CallSite
   const table = target !== undefined ? methods : Object.hasOwn(operators, name) ? operators : functions;
   if (!Object.hasOwn(table, name)) return unknownFunction(checker, name, { isMethod: target !== undefined, offset });
   const parts = [...(target === undefined ? [] : [target]), ...args].map(readable);
-  return application(checker, { name, overloads: table[name] ?? [], parts, at: offset });
+  return compileCall(checker, { name, overloads: table[name] ?? [], parts, at: offset });
 }
 
 function unknownFunction(
@@ -75,30 +75,32 @@ interface Application {
   readonly at: number;
 }
 
-function application(checker: Checker, { name, overloads, parts, at }: Application): RulePart {
+function compileCall(checker: Checker, { name, overloads, parts, at }: Application): RulePart {
   const types = parts.map(({ type }) => type);
   const possible = overloads.filter(({ takes }) => accepts(takes, types));
   const problem =
-    possible.length === 0 ? mismatch(name, overloads, types) : (neverEqual(name, types) ?? wrongText(name, parts));
+    possible.length === 0
+      ? mismatchProblem(name, overloads, types)
+      : (comparisonProblem(name, types) ?? literalProblem(name, parts));
   if (problem !== undefined) return checker.problem(problem, at);
-  const grows = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
+  const isAppend = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
   const part: RulePart = {
-    type: possible.map(({ resultType: gives }) => gives(types)).reduce(joined),
+    type: possible.map(({ resultType }) => resultType(types)).reduce(joined),
     offset: at,
     run: (run, frame) => {
       run.meter.take(1);
       const values = all(parts, run, frame);
       if (values instanceof NoValue) return values;
-      return grows ? extended(values) : callOverload(values, { name, overloads, at, meter: run.meter });
+      return isAppend ? appendItems(values) : callOverload(values, { name, overloads, at, meter: run.meter });
     },
   };
-  return parts.every(({ constant }) => constant !== undefined) ? folded(checker, part) : part;
+  return parts.every(({ constant }) => constant !== undefined) ? foldConstant(checker, part) : part;
 }
 
 /** The parser's name for the list that a macro builds. Nothing else refers to this list, so items are added in place. */
 const ACCUMULATED = '@result';
 
-function extended([list, items]: readonly CelValue[]): CelValue {
+function appendItems([list, items]: readonly CelValue[]): CelValue {
   (list as CelValue[]).push(...(items as readonly CelValue[]));
   return list as CelValue;
 }
@@ -113,7 +115,7 @@ function callOverload(values: readonly CelValue[], { name, overloads, at, meter 
   );
   if (chosen === undefined) {
     const words = types.map((type) => wordFor({ is: type === 'opaque' ? 'secret' : type } as Type));
-    return new NoValue(`${shownOperator(name)} cannot take ${words.join(' and ')}`, { offset: at });
+    return new NoValue(`${shownOperator(name)} does not accept ${words.join(' and ')}`, { offset: at });
   }
   try {
     return chosen.run(values, meter);
@@ -124,16 +126,17 @@ function callOverload(values: readonly CelValue[], { name, overloads, at, meter 
   }
 }
 
-/** Computes a constant once. If it has no result, the rule has a problem. */
-function folded(checker: Checker, part: RulePart): RulePart {
-  const run: Run = { variables: {}, meter: new Meter(MAX_FOLDED), last: undefined };
+/** Evaluates a constant part once, during the check. Adds a problem if the part has no result. */
+function foldConstant(checker: Checker, part: RulePart): RulePart {
+  const run: Run = { variables: {}, meter: new Meter(MAX_CONSTANT_STEPS), last: undefined };
   const constant = attempt(() => part.run(run, undefined));
   if (constant === undefined) return part;
   if (constant instanceof NoValue) return checker.problem(constant.message, constant.offset);
   return { ...part, constant, run: () => constant };
 }
 
-const MAX_FOLDED = 10_000;
+/** The maximum number of steps to evaluate a constant part. */
+const MAX_CONSTANT_STEPS = 10_000;
 
 function accepts(takes: Overload['takes'], types: readonly Type[]): boolean {
   return takes.length === types.length && takes.every((type, index) => fits(type, types[index] ?? ANY));
@@ -144,17 +147,17 @@ function fits(type: ValueType | 'any', { is }: Type): boolean {
   return type === (is === 'object' ? 'map' : is);
 }
 
-function mismatch(name: string, overloads: readonly Overload[], types: readonly Type[]): string {
+function mismatchProblem(name: string, overloads: readonly Overload[], types: readonly Type[]): string {
   const shown = shownOperator(name);
   const counts = [...new Set(overloads.map(({ takes }) => takes.length))];
-  if (!counts.includes(types.length)) return `${shown} takes a different number of arguments`;
+  if (!counts.includes(types.length)) return `wrong number of arguments for ${shown}`;
   const isMixed = types.some(({ is }) => is === 'int') && types.some(({ is }) => is === 'double');
   const hint = isMixed ? '; write whole numbers as 2.0, or use double(…)' : '';
-  return `${shown} cannot take ${types.map(wordFor).join(' and ')}${hint}`;
+  return `${shown} does not accept ${types.map(wordFor).join(' and ')}${hint}`;
 }
 
-/** Returns the reason why a comparison has the same result for every resource, if it does. */
-function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string | undefined {
+/** Returns a problem if a comparison has the same result for every resource. */
+function comparisonProblem(name: string, [a = ANY, b = ANY]: readonly Type[]): string | undefined {
   if (name !== '_==_' && name !== '_!=_') return undefined;
   const groups = [a, b].map(({ is }) => GROUPS[is] ?? is);
   if (!groups.includes('open') && groups[0] !== groups[1]) return `${wordFor(a)} never equals ${wordFor(b)}`;
@@ -165,7 +168,7 @@ function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string |
   return `the value is never ${JSON.stringify(text)}${near}`;
 }
 
-/** Groups of types whose values may be equal. */
+/** Groups of types. Values can be equal only if their types are in the same group, or if one is in the group `open`. */
 const GROUPS: Partial<Record<Type['is'], string>> = {
   any: 'open',
   nothing: 'open',
@@ -175,7 +178,7 @@ const GROUPS: Partial<Record<Type['is'], string>> = {
   map: 'object',
 };
 
-function wrongText(name: string, parts: readonly RulePart[]): string | undefined {
+function literalProblem(name: string, parts: readonly RulePart[]): string | undefined {
   const text = parts[1]?.constant;
   if (typeof text !== 'string') return undefined;
   if (name === 'matches') return problemOf(() => compiled(text));
@@ -191,10 +194,10 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
   const { is } = operand.type;
   const isKeyed = is === 'map' || is === 'object';
   if (!isKeyed && !fits('list', operand.type)) {
-    return checker.problem(`${operand.label ?? 'this'} is ${wordFor(operand.type)} and has no items`, offset);
+    return checker.problem(`${operand.label ?? 'the value'} is ${wordFor(operand.type)} and has no items`, offset);
   }
   if (!fits(isKeyed ? 'string' : 'int', index.type) && is !== 'any') {
-    return checker.problem(`the index must be ${isKeyed ? 'text' : 'an int'}`, index.offset);
+    return checker.problem(`the index must be ${isKeyed ? 'a string' : 'an int'}`, index.offset);
   }
   const { path } = operand;
   return dataPart({
@@ -220,7 +223,7 @@ function itemAt(
   if (index instanceof NoValue) return index;
   const missing = new NoValue(`${label} is not set`, { offset, isMissing: true });
   if (isList(operand) && typeof index === 'bigint') {
-    // An item may be null.
+    // A list item may be null. Only undefined means that the index is out of range.
     const item = operand[Number(index)];
     return item === undefined ? missing : item;
   }
@@ -250,11 +253,11 @@ function secretTest(checker: Checker, args: readonly Expression[], { offset, bou
 
 type LazyOperator = (checker: Checker, parts: readonly RulePart[], offset: number) => RulePart;
 
-/** Operators that do not evaluate all of their parts, or continue if one has no value. */
-const logic: Readonly<Record<string, LazyOperator | undefined>> = {
+/** Operators that may skip an operand, or that may have a result although an operand has none. */
+const lazyOperators: Readonly<Record<string, LazyOperator | undefined>> = {
   '_&&_': logicOperator({ decides: false, shown: '&&' }),
   '_||_': logicOperator({ decides: true, shown: '||' }),
-  '_?_:_': conditional,
+  '_?_:_': compileConditional,
   '@not_strictly_false': (_, [part], offset) => ({
     type: BOOL,
     offset,
@@ -262,7 +265,7 @@ const logic: Readonly<Record<string, LazyOperator | undefined>> = {
   }),
 };
 
-/** Compiles `&&` or `||`. One deciding side is sufficient, even if the other side has no value. */
+/** Compiles `&&` or `||`. One operand can decide the result, even if the other operand has no value. */
 function logicOperator({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
   return (checker, parts, offset) => {
     for (const part of parts) expectBool(checker, part, shown);
@@ -283,9 +286,9 @@ function logicOperator({ decides, shown }: { readonly decides: boolean; readonly
   };
 }
 
-function conditional(checker: Checker, [when, then, other]: readonly RulePart[], offset: number): RulePart {
+function compileConditional(checker: Checker, [when, then, other]: readonly RulePart[], offset: number): RulePart {
   if (when === undefined || then === undefined || other === undefined) {
-    return checker.problem('? needs a condition and two values', offset);
+    return checker.problem('? requires a condition and two values', offset);
   }
   expectBool(checker, when, '?');
   return {
@@ -302,7 +305,7 @@ function conditional(checker: Checker, [when, then, other]: readonly RulePart[],
 
 function expectBool(checker: Checker, { type, label, offset }: RulePart, shown: string): void {
   if (isBool(type)) return;
-  checker.problem(`${shown} needs true or false, but ${label ?? 'this'} is ${wordFor(type)}`, offset);
+  checker.problem(`${shown} requires true or false, but ${label ?? 'the value'} is ${wordFor(type)}`, offset);
 }
 
 export function isBool({ is }: Type): boolean {
@@ -313,5 +316,5 @@ export function isBool({ is }: Type): boolean {
 export function booleanOf(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
   const value: CelValue | NoValue = part.run(run, frame);
   if (typeof value === 'boolean' || value instanceof NoValue) return value;
-  return new NoValue(`${part.label ?? 'this'} is not true or false`, { offset: part.offset });
+  return new NoValue(`${part.label ?? 'the value'} is neither true nor false`, { offset: part.offset });
 }

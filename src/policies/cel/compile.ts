@@ -15,7 +15,7 @@ import { type Expression, type Parts, readSyntax, type Syntax } from './syntax.t
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, STRING, type Type, wordFor } from './types.ts';
 import { type CelValue, CostExceeded, isList, isMap, keysOf, Meter, NoValue } from './values.ts';
 
-/** The variable whose fields are reported with their paths. */
+/** The variable whose field paths are reported in violations. */
 const SPEC = 'spec';
 
 /** Checks a rule against the types of its variables, and compiles it to functions. */
@@ -51,7 +51,7 @@ class Compiler implements Checker {
       case 'comprehensionExpr':
         return macroOf(this, exprKind.value, { offset, bound });
       default:
-        return this.problem('not supported here', offset);
+        return this.problem('this expression is not supported', offset);
     }
   }
 
@@ -118,7 +118,7 @@ class Compiler implements Checker {
       fetch: (run, frame) => {
         const object = operand.run(run, frame);
         if (object instanceof NoValue) return object;
-        if (!isMap(object)) return new NoValue(`${operand.label ?? 'this'} is not an object`, { offset });
+        if (!isMap(object)) return new NoValue(`${operand.label ?? 'the value'} is not an object`, { offset });
         if (Object.hasOwn(object, name)) return object[name] as CelValue;
         return new NoValue(`${label} is not set; test it first: has(${label})`, { offset, isMissing: true });
       },
@@ -136,11 +136,11 @@ class Compiler implements Checker {
       const near =
         didYouMean(name, type.fields.keys()) || didYouMeanOneOf(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
       this.problem(`unknown field ${JSON.stringify(name)}${near}`, offset);
-    } else this.problem(`${operand.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
+    } else this.problem(`${operand.label ?? 'the value'} is ${wordFor(type)} and has no fields`, offset);
     return ANY;
   }
 
-  /** Checks `has(operand.field)`, which is also false if the operand is missing. */
+  /** Checks and compiles `has(operand.field)`, which is also false if the operand is missing. */
   #presence(operand: RulePart, name: string, offset: number): RulePart {
     const field = this.field(operand, name, offset);
     return {
@@ -174,7 +174,7 @@ class Compiler implements Checker {
     const entries = struct.entries.map(({ keyKind, value }) => {
       const key = keyKind.case === 'mapKey' ? this.part(keyKind.value, bound) : undefined;
       const name = key?.constant;
-      if (typeof name !== 'string') this.problem('the keys of an object must be text', key?.offset ?? offset);
+      if (typeof name !== 'string') this.problem('the keys of an object must be strings', key?.offset ?? offset);
       return { name: String(name), part: this.readable(value, bound) };
     });
     const parts = entries.map(({ part }) => part);
@@ -202,9 +202,9 @@ class Compiler implements Checker {
 
 function boundVariable({ name, type, isOfSpec }: BoundName, offset: number): RulePart {
   const find = (frame: MacroFrame | undefined): MacroFrame | undefined => {
-    let found = frame;
-    while (found !== undefined && found.name !== name) found = found.outer;
-    return found;
+    let current = frame;
+    while (current !== undefined && current.name !== name) current = current.outer;
+    return current;
   };
   return dataPart({
     type,
@@ -223,7 +223,7 @@ function pathsTo(name: string, type: Type, path: string): string[] {
   ]);
 }
 
-/** Compiles a macro such as `list.all(x, …)`. The parser expands it to a loop over the items of a list or the keys of an object. */
+/** Compiles a macro such as `list.all(x, …)`, which the parser expands to a loop over the items of a list or the keys of an object. */
 function macroOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, bound }: CallSite): RulePart {
   const range = checker.readable(fold.iterRange, bound);
   const start = checker.required(fold.accuInit, bound);
@@ -241,7 +241,7 @@ function macroOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, b
       if (collection instanceof NoValue) return collection;
       const items = isList(collection) ? collection : isMap(collection) ? keysOf(collection, run.meter) : undefined;
       if (items === undefined) {
-        return new NoValue(`${range.label ?? 'this'} is not a list or an object`, { offset: range.offset });
+        return new NoValue(`${range.label ?? 'the value'} is not a list or an object`, { offset: range.offset });
       }
       const base = range.path?.(run, outer);
       const total: MacroFrame = { name: fold.accuVar, value: start.run(run, outer), path: undefined, outer };
@@ -269,12 +269,12 @@ function itemType(checker: Checker, range: RulePart): Type {
     case 'nothing':
       return ANY;
     default:
-      checker.problem(`${range.label ?? 'this'} is ${wordFor(type)}, not a list or an object`, range.offset);
+      checker.problem(`${range.label ?? 'the value'} is ${wordFor(type)}, not a list or an object`, range.offset);
       return ANY;
   }
 }
 
-/** Parses and checks a condition. Returns problems for invalid text. */
+/** Parses, checks and compiles a condition. Returns the problems of an invalid condition. */
 export function readCondition(
   text: string,
   variables: ReadonlyMap<string, Type>,
@@ -287,7 +287,7 @@ export function readCondition(
     if (compiler.problems.length > 0) return { problems: compiler.problems };
     if (isBool(part.type))
       return { evaluate: (values, steps, patterns) => evaluate(part, values, new Meter(steps, patterns)) };
-    const message = `a rule must be true or false, but this one is ${wordFor(part.type)}`;
+    const message = `the condition must be true or false, but is ${wordFor(part.type)}`;
     return { problems: [{ message, offset: 0 }] };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -298,10 +298,10 @@ export function readCondition(
 function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, meter: Meter): Evaluation {
   const steps = meter.remaining;
   const run: Run = { variables, meter, last: undefined };
-  const holds = guarded(() => booleanOf(part, run, undefined), part);
+  const holds = runGuarded(() => booleanOf(part, run, undefined), part);
   const { last } = run;
   const path =
-    last && guarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
+    last && runGuarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
   return {
     holds:
       holds instanceof NoValue ? (holds.isUnset ? undefined : { message: holds.message, offset: holds.offset }) : holds,
@@ -310,7 +310,7 @@ function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>,
   };
 }
 
-function guarded<T>(work: () => T | NoValue, { offset }: RulePart): T | NoValue {
+function runGuarded<T>(work: () => T | NoValue, { offset }: RulePart): T | NoValue {
   try {
     return work();
   } catch (error) {

@@ -10,7 +10,7 @@ const size: Overloads[string] = [
   overload(['map'], INT, ([map], meter) => BigInt(keysOf(map, meter).length)),
 ];
 
-/** Called as `name(…)`. */
+/** The functions that are called as `name(…)`. */
 export const functions: Overloads = {
   size,
   int: [
@@ -20,7 +20,7 @@ export const functions: Overloads = {
       return int64(BigInt(Math.trunc(a)));
     }),
     overload(['string'], INT, ([text]) => {
-      if (!/^-?\d{1,19}$/.test(text)) throw new NoResult('the text is not a whole number');
+      if (!/^-?\d{1,19}$/.test(text)) throw new NoResult('the string is not a whole number');
       return int64(BigInt(text));
     }),
   ],
@@ -28,7 +28,7 @@ export const functions: Overloads = {
     overload(['double'], DOUBLE, ([a]) => a),
     overload(['int'], DOUBLE, ([a]) => Number(a)),
     overload(['string'], DOUBLE, ([text]) => {
-      if (!/^-?\d{1,300}(\.\d{1,300})?$/.test(text)) throw new NoResult('the text is not a number');
+      if (!/^-?\d{1,300}(\.\d{1,300})?$/.test(text)) throw new NoResult('the string is not a number');
       return Number(text);
     }),
   ],
@@ -43,7 +43,7 @@ export const functions: Overloads = {
   dyn: [overload(['any'], ANY, ([a]) => a)],
 };
 
-/** Called as `value.name(…)`. */
+/** The methods, which are called as `value.name(…)`. */
 export const methods: Overloads = { size, ...textMethods, ...timeMethods };
 
 const MAX_INT = 2n ** 63n - 1n;
@@ -54,27 +54,27 @@ function int64(value: bigint): bigint {
   return value;
 }
 
-function intOperator(of: (a: bigint, b: bigint) => bigint): Overload {
-  return overload(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
+function intOperator(compute: (a: bigint, b: bigint) => bigint): Overload {
+  return overload(['int', 'int'], INT, ([a, b]) => int64(compute(a, b)));
 }
 
-function division(of: (a: bigint, b: bigint) => bigint): Overload {
+function division(compute: (a: bigint, b: bigint) => bigint): Overload {
   return intOperator((a, b) => {
     if (b === 0n) throw new NoResult('division by zero');
-    return of(a, b);
+    return compute(a, b);
   });
 }
 
-function doubleOperator(of: (a: number, b: number) => number): Overload {
-  return overload(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
+function doubleOperator(compute: (a: number, b: number) => number): Overload {
+  return overload(['double', 'double'], DOUBLE, ([a, b]) => compute(a, b));
 }
 
 function timeShift(sign: 1 | -1): Overload {
   return overload(['timestamp', 'duration'], TIMESTAMP, ([time, by]) => new Timestamp(time.ms + sign * by.ms));
 }
 
-function durationOperator(of: (a: number, b: number) => number): Overload {
-  return overload(['duration', 'duration'], DURATION, ([a, b]) => new Duration(of(a.ms, b.ms)));
+function durationOperator(compute: (a: number, b: number) => number): Overload {
+  return overload(['duration', 'duration'], DURATION, ([a, b]) => new Duration(compute(a.ms, b.ms)));
 }
 
 const NUMBERS = [
@@ -98,7 +98,7 @@ function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): r
   ];
 }
 
-/** Returns a negative number if the first string comes first. The operators of JavaScript compare halves of surrogate pairs. */
+/** Returns a negative number if `a` sorts before `b` by code points. JavaScript operators compare UTF-16 code units instead. */
 function byCodePoints(a: string, b: string): number {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
@@ -118,7 +118,7 @@ function equality(expected: boolean): Overload {
   return overload(['any', 'any'], BOOL, ([a, b], meter) => equal(a, b, meter) === expected);
 }
 
-/** The operators by their names in the parser. */
+/** The operators, by the names that the parser gives them. */
 export const operators: Overloads = {
   '_+_': [
     intOperator((a, b) => a + b),

@@ -1,7 +1,7 @@
 import type { Type } from './types.ts';
 import type { CelValue, Meter, ValuesByType, ValueType } from './values.ts';
 
-/** A signature of a function, and its implementation. The first argument of a method is its object. */
+/** One signature of a function, and its implementation. For a method, the first argument is the receiver. */
 export interface Overload {
   readonly takes: readonly (ValueType | 'any')[];
   resultType(args: readonly Type[]): Type;
@@ -14,7 +14,7 @@ export type Overloads = Readonly<Record<string, readonly Overload[]>>;
 /** Thrown if a function has no result for its arguments. The message is a clause. */
 export class NoResult extends Error {}
 
-/** Returns the message of the `NoResult` that the work throws, if any. */
+/** Runs the work. Returns the message of the `NoResult` that it throws, if any. */
 export function problemOf(work: () => unknown): string | undefined {
   try {
     work();
@@ -29,7 +29,7 @@ type Arguments<Takes extends Overload['takes']> = {
   readonly [Index in keyof Takes]: Takes[Index] extends ValueType ? ValuesByType[Takes[Index]] : CelValue;
 };
 
-/** @param run receives arguments of the types in `takes`. */
+/** @param run the implementation, which receives arguments of the types in `takes`. */
 export function overload<const Takes extends Overload['takes']>(
   takes: Takes,
   resultType: Type | Overload['resultType'],

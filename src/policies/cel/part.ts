@@ -3,11 +3,11 @@ import type { Expression } from './syntax.ts';
 import type { Type } from './types.ts';
 import { type CelValue, type Meter, NoValue, Opaque } from './values.ts';
 
-/** A variable that a macro binds. */
+/** A macro variable and its current value. */
 export interface MacroFrame {
   readonly name: string;
   value: CelValue | NoValue;
-  /** The path of an item of the spec. */
+  /** The path of the value in the spec, if the value comes from the spec. */
   readonly path: DocumentPath | undefined;
   readonly outer: MacroFrame | undefined;
 }
@@ -15,7 +15,7 @@ export interface MacroFrame {
 export interface Run {
   readonly variables: Readonly<Record<string, CelValue>>;
   readonly meter: Meter;
-  /** The field of the spec that was read last. */
+  /** The spec field that was read last. */
   last: { readonly part: RulePart; readonly frame: MacroFrame | undefined } | undefined;
 }
 
@@ -26,11 +26,11 @@ export interface RulePart {
   readonly offset: number;
   /** @throws CostExceeded */
   run(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
-  /** Returns the value in the data, which may be a secret. Only parts that read the data have it. */
+  /** Returns the value in the data, which may be a secret. Only parts that read data have this method. */
   fetch?(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
   /** Returns the path of a field in the spec. */
   path?(run: Run, frame: MacroFrame | undefined): DocumentPath | undefined;
-  /** The name in messages. */
+  /** The name of the part in messages. */
   readonly label?: string | undefined;
   readonly constant?: CelValue;
 }
@@ -50,7 +50,7 @@ export function dataPart({ type, offset, label, fetch, path }: ReadPart): RulePa
       const value = fetch(run, frame);
       if (path !== undefined) run.last = { part, frame };
       if (value instanceof Opaque) return hiddenFailure(value, { offset, label });
-      // JSON does not distinguish ints. The schema decides; without a schema, the value decides.
+      // JSON has no int type. A whole number is an int, unless the schema makes it a double.
       const isInt = typeof value === 'number' && type.is !== 'double' && Number.isSafeInteger(value);
       return isInt ? BigInt(value) : value;
     },
@@ -80,11 +80,11 @@ export function all(
   return values;
 }
 
-/** A variable of a macro, as seen by the type check. */
+/** A macro variable and its static type. */
 export interface BoundName {
   readonly name: string;
   readonly type: Type;
-  /** True if its values come from the spec. */
+  /** True if the values of the variable come from the spec. */
   readonly isOfSpec: boolean;
   readonly outer: BoundName | undefined;
 }
@@ -94,12 +94,12 @@ export interface CallSite {
   readonly bound: BoundName | undefined;
 }
 
-/** Functions that the checks of all kinds of expressions use. */
+/** The compiler functions that all expression checks use. */
 export interface Checker {
   part(expression: Expression, bound: BoundName | undefined): RulePart;
-  /** Checks an expression that the grammar requires. */
+  /** Checks an expression, and adds a problem if it is undefined. */
   required(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
-  /** Checks an expression whose value is used, so it must not be a secret. */
+  /** Checks an expression, and adds a problem if its value is a secret. */
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
   /** Checks `operand.name`, or `operand["name"]`. */
   field(operand: RulePart, name: string, offset: number): RulePart;

@@ -2,18 +2,18 @@ import { parse } from '@bufbuild/cel';
 import type { RuleProblem } from '../rule.ts';
 
 export type Expression = ReturnType<typeof parse>['expr'];
-/** The parts of an expression of this case. */
+/** The fields of an expression of the given case. */
 export type Parts<Case> = Extract<Expression['exprKind'], { readonly case: Case }>['value'];
 
 export interface Syntax {
   readonly expression: Expression;
-  /** Returns the offset of a part: for `a.b` and `a.b()`, of the name after the dot; for an operation, of the operator. */
+  /** Returns the offset of a part in the text. For `a.b` and `a.b()`, this is the offset of `b`; for an operation, that of the operator. */
   offsetOf(part: { readonly id: bigint }): number;
 }
 
-/** The maximum length of a condition. Longer conditions cannot be reviewed. */
+/** The maximum length of a condition. A longer condition is too hard to review. */
 const MAX_LENGTH = 4000;
-/** The maximum number of patterns, because checking a rule compiles all of them. */
+/** The maximum number of regular expressions. The check of a rule compiles all of them. */
 const MAX_PATTERNS = 20;
 
 /** Parses a CEL expression. Macros are expanded. */
@@ -26,7 +26,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
     const { expr, sourceInfo } = parse(text);
     const offsetOf: Syntax['offsetOf'] = ({ id }) => {
       const at = sourceInfo?.positions[String(id)] ?? 0;
-      // The parser gives the position of the dot, or of the space before an operator.
+      // The parser returns the position of the dot, or of the space before an operator.
       const [lead = ''] = /^\s*(\.(?!\d)\s*)?/.exec(text.slice(at)) ?? [];
       return at + lead.length;
     };
@@ -40,7 +40,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
   }
 }
 
-/** Returns the location of a parser error. Other errors concern the whole text. */
+/** Returns the offset of a parser error; 0 for any other error. */
 function offsetIn(error: unknown): number {
   const { location } = error as { readonly location?: { readonly start?: { readonly offset?: unknown } } };
   const offset = location?.start?.offset;

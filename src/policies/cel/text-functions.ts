@@ -4,7 +4,7 @@ import { NoResult, type Overloads, overload } from './overload.ts';
 import { BOOL, INT, listOf, STRING } from './types.ts';
 import type { CelValue, Meter, Pattern } from './values.ts';
 
-function test(holds: (text: string, other: string) => boolean): Overloads[string] {
+function textTest(holds: (text: string, other: string) => boolean): Overloads[string] {
   return [
     overload(['string', 'string'], BOOL, ([text, other], meter) => {
       meter.takeString(text.length + other.length);
@@ -13,18 +13,18 @@ function test(holds: (text: string, other: string) => boolean): Overloads[string
   ];
 }
 
-function change(of: (text: string) => string): Overloads[string] {
+function transform(compute: (text: string) => string): Overloads[string] {
   return [
     overload(['string'], STRING, ([text], meter) => {
       meter.takeString(text.length);
-      return of(text);
+      return compute(text);
     }),
   ];
 }
 
 const MAX_PATTERN_LENGTH = 500;
 const MAX_STATES = 20_000;
-/** The maximum number of cached patterns; others are compiled at each use. */
+/** The maximum number of cached patterns. Additional patterns are compiled at each use. */
 const MAX_PATTERNS = 1000;
 
 /** @throws NoResult */
@@ -38,19 +38,19 @@ export function compiled(pattern: string): RE2JS {
 }
 
 /**
- * Compiles each pattern once per run, which takes 0.1 ms or more.
+ * Returns a compiled pattern. Each pattern is compiled once per run, because compiling it takes 0.1 ms or more.
  * @throws NoResult, CostExceeded
  */
 function patternIn(meter: Meter, pattern: string): Pattern {
-  const known = meter.patterns.get(pattern);
-  if (known !== undefined) return known;
+  const cached = meter.patterns.get(pattern);
+  if (cached !== undefined) return cached;
   meter.take(3000 + 20 * Math.min(maxStates(pattern), MAX_STATES));
   const expression = compiled(pattern);
   if (meter.patterns.size < MAX_PATTERNS) meter.patterns.set(pattern, expression);
   return expression;
 }
 
-/** Returns an upper bound of the number of states: RE2 expands counted repetitions, and nested repetitions multiply. */
+/** Returns an upper bound of the number of states. RE2 expands counted repetitions, and nested repetitions multiply. */
 function maxStates(pattern: string): number {
   const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, min, max]) =>
     Math.max(1, Number(min), Number(max ?? 0)),
@@ -59,7 +59,7 @@ function maxStates(pattern: string): number {
   return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
 }
 
-/** Splits a string. Stops when the parts exceed the remaining steps. */
+/** Splits a string. Stops when the number of parts exceeds the remaining steps. */
 function split(text: string, separator: string, meter: Meter): readonly string[] {
   if (separator === '') return characters(text, meter);
   meter.takeString(text.length);
@@ -68,7 +68,7 @@ function split(text: string, separator: string, meter: Meter): readonly string[]
   return parts;
 }
 
-/** Returns the code points of a string, because CEL counts these. */
+/** Returns the code points of a string. CEL counts code points, not UTF-16 code units. */
 function characters(text: string, meter: Meter): readonly string[] {
   meter.take(1 + text.length);
   return [...text];
@@ -80,21 +80,21 @@ export function lengthOf(text: string, meter: Meter): bigint {
   return BigInt([...text].length);
 }
 
-/** @throws NoResult for a position outside of the string. */
+/** @throws NoResult for a position outside the string. */
 function substring(text: string, meter: Meter, begin: bigint, end?: bigint): string {
   meter.takeString(text.length);
   const points = [...text];
   const last = end ?? BigInt(points.length);
   if (begin < 0n || last < begin || last > BigInt(points.length))
-    throw new NoResult('the position is outside of the text');
+    throw new NoResult('the position is outside the string');
   return points.slice(Number(begin), Number(last)).join('');
 }
 
-/** Methods of strings, and `join` of lists. */
+/** The methods of strings, and the list method `join`. */
 export const textMethods: Overloads = {
-  contains: test((text, other) => text.includes(other)),
-  startsWith: test((text, other) => text.startsWith(other)),
-  endsWith: test((text, other) => text.endsWith(other)),
+  contains: textTest((text, other) => text.includes(other)),
+  startsWith: textTest((text, other) => text.startsWith(other)),
+  endsWith: textTest((text, other) => text.endsWith(other)),
   matches: [
     overload(['string', 'string'], BOOL, ([text, pattern], meter) => {
       const regex = patternIn(meter, pattern);
@@ -102,9 +102,9 @@ export const textMethods: Overloads = {
       return regex.test(text);
     }),
   ],
-  lowerAscii: change((text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
-  upperAscii: change((text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
-  trim: change((text) => text.trim()),
+  lowerAscii: transform((text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
+  upperAscii: transform((text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
+  trim: transform((text) => text.trim()),
   indexOf: [
     overload(['string', 'string'], INT, ([text, other], meter) => {
       meter.takeString(text.length + other.length);
@@ -117,10 +117,10 @@ export const textMethods: Overloads = {
     overload(['string', 'int', 'int'], STRING, ([text, begin, end], meter) => substring(text, meter, begin, end)),
   ],
   replace: [
-    overload(['string', 'string', 'string'], STRING, ([text, old, fresh], meter) => {
+    overload(['string', 'string', 'string'], STRING, ([text, old, replacement], meter) => {
       const parts = split(text, old, meter);
-      meter.takeString(text.length + parts.length * fresh.length);
-      return parts.join(fresh);
+      meter.takeString(text.length + parts.length * replacement.length);
+      return parts.join(replacement);
     }),
   ],
   split: [overload(['string', 'string'], listOf(STRING), ([text, separator], meter) => split(text, separator, meter))],
@@ -133,7 +133,7 @@ export const textMethods: Overloads = {
 function join(list: readonly CelValue[], separator: string, meter: Meter): string {
   let characters = 0;
   for (const item of list) {
-    if (typeof item !== 'string') throw new NoResult('the list has items that are not text');
+    if (typeof item !== 'string') throw new NoResult('the list has items that are not strings');
     characters += item.length + separator.length;
   }
   meter.take(list.length);

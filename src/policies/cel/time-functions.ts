@@ -8,7 +8,7 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 /** @throws NoResult */
 export function timestampOf(text: string): Timestamp {
   const ms = MOMENT.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new NoResult('the text is not a time such as 2026-01-31T09:30:00Z');
+  if (Number.isNaN(ms)) throw new NoResult('the string is not a time such as 2026-01-31T09:30:00Z');
   return new Timestamp(ms);
 }
 
@@ -17,7 +17,7 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
 /** @throws NoResult */
 export function durationOf(text: string): Duration {
   if (!/^-?(\d{1,9}(\.\d{1,9})?(h|ms|m|s)){1,4}$/.test(text)) {
-    throw new NoResult('the text is not a duration such as 30m or 1h30m');
+    throw new NoResult('the string is not a duration such as 30m or 1h30m');
   }
   const sign = text.startsWith('-') ? -1 : 1;
   let ms = 0;
@@ -31,8 +31,8 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** @throws NoResult for an unknown time zone. */
 export function formatIn(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known !== undefined) return known;
+  const cached = formats.get(zone);
+  if (cached !== undefined) return cached;
   const format = attempt(() => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
   if (format === undefined) throw new NoResult(`unknown time zone ${JSON.stringify(zone)}`);
   if (formats.size < 100) formats.set(zone, format);
@@ -46,10 +46,10 @@ export function dateOf({ ms }: Timestamp): Date {
   return date;
 }
 
-/** The cost in steps of converting a time to a zone. The first use of a zone takes longer than any other function. */
+/** The cost, in steps, of converting a time to a time zone. The first use of a zone takes longer than any other function. */
 const ZONE_COST = 500;
 
-/** Returns a date whose UTC fields are the fields of the time in the zone. */
+/** Returns a date whose UTC fields have the values of the local time in the zone. */
 function dateIn(zone: string, time: Timestamp, meter: Meter): Date {
   meter.take(ZONE_COST);
   const date = dateOf(time);
@@ -72,13 +72,13 @@ function ofDuration(unit: number): Overload {
 }
 
 function dayOfYear(date: Date): number {
-  // Date.UTC would take a year below 100 for one of the 20th century.
+  // Date.UTC cannot be used, because it maps the years 0 to 99 to 1900 to 1999.
   const newYear = new Date(date);
   newYear.setUTCMonth(0, 1);
   return (date.getTime() - newYear.getTime()) / 86_400_000;
 }
 
-/** Methods of times, in UTC or in the given time zone, and of durations. */
+/** The methods of times and durations. Methods of times use UTC, or the time zone that is their argument. */
 export const timeMethods: Overloads = {
   getFullYear: ofTime((date) => date.getUTCFullYear()),
   getMonth: ofTime((date) => date.getUTCMonth()),

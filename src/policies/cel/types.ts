@@ -6,7 +6,7 @@ import type { LeafPath } from '../../values/path.ts';
 /** The static type of a value. */
 export type Type =
   | { readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret' }
-  /** `values` has all possible strings, if they are known. */
+  /** `values` lists all possible strings, if they are known. */
   | { readonly is: 'string'; readonly values?: readonly string[] }
   | { readonly is: 'list'; readonly of: Type }
   /** An object with any keys. */
@@ -28,7 +28,7 @@ export function listOf(of: Type): Type {
 }
 
 /**
- * Derives the type from a schema.
+ * Derives a type from a Zod schema.
  * @param rules special fields by path. A write-only field is a secret.
  */
 export function typeOf(schema: unknown, rules: Readonly<Record<LeafPath, FieldRule>> = {}, path: LeafPath = ''): Type {
@@ -58,7 +58,7 @@ function literal(values: readonly unknown[]): Type {
   return values.every((value) => typeof value === 'boolean') ? BOOL : ANY;
 }
 
-/** Returns the type of a value that has either type. */
+/** Returns the type of a value that has one of the two types; `any` if no other type covers both. */
 export function joined(a: Type, b: Type): Type {
   if (a === b || b.is === 'nothing' || b.is === 'null') return a;
   if (a.is === 'nothing' || a.is === 'null') return b;
@@ -87,7 +87,7 @@ const words = {
   bool: 'true or false',
   int: 'an int',
   double: 'a double',
-  string: 'text',
+  string: 'a string',
   timestamp: 'a time',
   duration: 'a duration',
   secret: 'a secret',

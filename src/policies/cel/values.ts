@@ -1,4 +1,4 @@
-/** The values of each type. An int is a `bigint`, but a `number` in lists and objects of the data. */
+/** The JavaScript representation of each CEL type. In lists and objects of the data, an int is a `number` instead of a `bigint`. */
 export interface ValuesByType {
   readonly null: null;
   readonly bool: boolean;
@@ -37,7 +37,7 @@ export class Duration {
   }
 }
 
-/** Replaces a value that no rule can read: a secret, or the value of an environment variable that is not set. */
+/** A placeholder for a value that rules cannot read: a secret, or the value of an environment variable that is not set. */
 export class Opaque {
   readonly reason: 'secret' | 'unset';
 
@@ -70,7 +70,7 @@ export class NoValue {
 /** Thrown when a rule takes too many steps. */
 export class CostExceeded extends Error {}
 
-/** A regular expression of RE2, with a method that the type definitions of the package lack. */
+/** An RE2 regular expression. The type definitions of the package lack the method `re2`. */
 export interface Pattern {
   test(text: string): boolean;
   re2(): { readonly prog: { numInst(): number } };
@@ -78,7 +78,7 @@ export interface Pattern {
 
 export type Patterns = Map<string, Pattern>;
 
-/** Counts the steps of a rule: one for each operation, for each item of a list or object, and for each 32 characters of a string. */
+/** Counts the steps of a rule. Each operation, each item of a list or object, and each 32 characters of a string count as one step. */
 export class Meter {
   /** Compiled regular expressions by their source. */
   readonly patterns: Patterns;
@@ -134,7 +134,7 @@ export class HiddenValue extends Error {
 }
 
 /**
- * Equality of CEL: ints and doubles compare by value, all other values are equal only within their type.
+ * Returns true if two values are equal in CEL. Ints and doubles are compared by value. Other values must also have the same type.
  * @throws HiddenValue, CostExceeded
  */
 export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {

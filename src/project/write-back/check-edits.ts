@@ -26,13 +26,13 @@ export function fieldProblem(kind: KindSchema, leaf: string, value: Json): strin
   const keys = leaf.split('.');
   const issue = parsed.error?.issues.find((each) => keys.every((key, index) => each.path[index] === key));
   if (issue === undefined) return undefined;
-  const place = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
-  return `${formatPath(place)} must be ${expectation(schemaAt(kind.spec, place))}`;
+  const fieldPath = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  return `${formatPath(fieldPath)} must be ${expectation(schemaAt(kind.spec, fieldPath))}`;
 }
 
 /**
- * Loads the project with the drafts and returns the wanted values that it would not have, with the reason. If anything else would change,
- * returns all wanted values.
+ * Loads the project with the drafts. Returns the wanted values that the drafts do not set, with the reason. If the drafts would change
+ * anything else, returns all wanted values.
  * @param before the current project.
  */
 export async function checkEdits(

@@ -9,7 +9,7 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { LoadDesiredOptions } from '../load-desired.ts';
 
-/** A value that a field of a manifest should get. */
+/** The desired new value of a manifest field. */
 export interface WantedValue {
   readonly address: Address;
   readonly path: LeafPath;
@@ -57,7 +57,7 @@ export interface EditableFile {
 }
 
 /**
- * Reads a file of the project that is to be edited.
+ * Reads a file of the project for editing.
  * @param absolute a path. A symbolic link is followed only inside the project.
  * @throws CannotEdit
  */

@@ -64,7 +64,7 @@ export class EditPlanner {
     this.#overlays = new Overlays(options);
     this.#inputs = inputsFor({ ...options, mode: 'offline' });
     this.#uses = fileUses(options.project, declarations);
-    // If a record has several addresses, edits use the first.
+    // If a record has several addresses, edits use the first one.
     this.#addresses = new Map(
       [...options.records].reverse().map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
     );
@@ -227,7 +227,7 @@ interface JoinFacts {
   fileOf(name: string): string;
 }
 
-/** Explains why a `$join` cannot be changed automatically, and names the part to edit instead. */
+/** Returns the reason why a `$join` cannot be changed automatically, with the part to edit instead. */
 function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, fileOf }: JoinFacts): string {
   const parts: readonly Json[] = Array.isArray(form.$join) ? form.$join : [];
   const separator = typeof form.separator === 'string' ? form.separator : '\n\n';
@@ -236,7 +236,7 @@ function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, file
     return text === undefined || text === null ? undefined : String(text);
   });
   const possibleParts = typeof value === 'string' ? partsThatExplain(texts, separator, value) : [];
-  // A text that was added between two parts may belong to either one. Parts whose text is in the manifest are preferred.
+  // Text that was added between two parts may belong to either part. Prefer parts whose text is in the manifest.
   const ranks = possibleParts.map((each) => ({ ...each, rank: rankOf(parts[each.index]) }));
   const [found] = ranks.sort((a, b) => a.rank - b.rank);
   if (found === undefined)
@@ -284,13 +284,13 @@ interface FileUse {
   readonly name: string;
 }
 
-interface FormPlace {
+interface FormLocation {
   readonly file: string;
   readonly document: number;
   readonly path: DocumentPath;
 }
 
-function useKey({ file, document, path: at }: FormPlace): string {
+function useKey({ file, document, path: at }: FormLocation): string {
   return JSON.stringify([file, document, ...at]);
 }
 
@@ -300,7 +300,7 @@ export function fileUses(
   declarations: readonly Declaration[],
 ): ReadonlyMap<string, readonly FileUse[]> {
   const uses = new Map<string, FileUse[]>();
-  const collect = (value: Json, place: FormPlace, owner: string): void => {
+  const collect = (value: Json, place: FormLocation, owner: string): void => {
     for (const { form, path: at } of formsIn(value)) {
       if (typeof form.$file !== 'string') continue;
       const real = realPath(path.resolve(root, path.dirname(place.file), form.$file));

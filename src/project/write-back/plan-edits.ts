@@ -6,11 +6,11 @@ import type { EditPlan, PlanEditsOptions, RefusedEdit, WantedValue } from './edi
 import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
 
 /**
- * Returns the edits that give the manifests the wanted values and change nothing else. Each value is changed in the layer that determines
+ * Returns the edits that set the wanted values in the manifests and change nothing else. Each value is changed in the layer that determines
  * it. Values that cannot be written without side effects are listed as refused. Reads files, but writes none.
  */
 export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
-  // Watch calls this in every run. Without drift, it must not read all manifests again.
+  // Watch calls this function in every run. Do not read all manifests again if there is no drift.
   if (options.wanted.length === 0) return { files: [], refused: [] };
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);
@@ -29,7 +29,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   });
   const before = await loadDesired({ ...options, mode: 'offline' });
 
-  /** Adds the units that can be applied to the accepted proposals. If a failure has no known cause, tries halves of the units. */
+  /** Returns the accepted proposals and the units that can be added to them. If the cause of a failure is unknown, tries each half. */
   const acceptFrom = async (
     accepted: readonly ProposedEdit[],
     units: readonly Unit[],
@@ -54,14 +54,14 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   };
   const units = Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values();
   const { files } = planner.apply(await acceptFrom([], [...units]));
-  return { files, refused: inOrder(refused, options.wanted) };
+  return { files, refused: sortRefused(refused, options.wanted) };
 }
 
-/** Proposals that can only be made together, because they write the same text file. */
+/** Proposals that must be applied together, because they write the same text file. */
 type Unit = readonly ProposedEdit[];
 
-function inOrder(refused: readonly RefusedEdit[], wanted: readonly WantedValue[]): RefusedEdit[] {
-  const places = new Map(wanted.map(({ address, path: leaf }, index) => [`${address} ${leaf}`, index]));
-  const place = ({ address, path: leaf }: RefusedEdit): number => places.get(`${address} ${leaf}`) ?? 0;
-  return refused.toSorted((a, b) => place(a) - place(b));
+function sortRefused(refused: readonly RefusedEdit[], wanted: readonly WantedValue[]): RefusedEdit[] {
+  const positions = new Map(wanted.map(({ address, path: leaf }, index) => [`${address} ${leaf}`, index]));
+  const positionOf = ({ address, path: leaf }: RefusedEdit): number => positions.get(`${address} ${leaf}`) ?? 0;
+  return refused.toSorted((a, b) => positionOf(a) - positionOf(b));
 }

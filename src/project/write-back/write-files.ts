@@ -6,16 +6,16 @@ import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
 
 /**
- * Writes all or none of these files, as far as the file system allows: all texts are on the disk under other names before the first file is
- * replaced, and after a failure the replaced files get their old texts back. Files keep their modes. If a file is a symbolic link, its
- * target is written, but only inside the project.
+ * Writes all or none of these files, as far as the file system allows. All texts are stored in temporary files before the first file is
+ * replaced. After a failure, the replaced files are restored. Files keep their modes. If a file is a symbolic link, its target is written,
+ * but only inside the project.
  * @param root a real path.
  * @throws UserError if a file cannot be written, or has changed since it was read.
  */
 export async function writeFiles(root: string, edits: readonly FileEdit[]): Promise<void> {
   const drafts: FileDraft[] = [];
   try {
-    for (const edit of edits) drafts.push(await draft(root, edit));
+    for (const edit of edits) drafts.push(await writeDraft(root, edit));
     for (const each of drafts) await refuseChanged(each);
     await removeDrafts(drafts.map(({ target }) => target));
     const replaced: FileDraft[] = [];
@@ -25,7 +25,7 @@ export async function writeFiles(root: string, edits: readonly FileEdit[]): Prom
         replaced.push(each);
       } catch (error) {
         await restore(replaced);
-        throw unwritable(each.edit.file, error);
+        throw writeError(each.edit.file, error);
       }
     }
   } finally {
@@ -41,7 +41,7 @@ interface FileDraft {
   readonly mode: number;
 }
 
-async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
+async function writeDraft(root: string, edit: FileEdit): Promise<FileDraft> {
   let target: string;
   try {
     target = await realpath(path.join(root, edit.file));
@@ -53,14 +53,14 @@ async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
     const name = await writeBeside(target, edit.after, { mode });
     return { edit, target, draft: name, mode };
   } catch (error) {
-    throw error instanceof UserError ? error : unwritable(edit.file, error);
+    throw error instanceof UserError ? error : writeError(edit.file, error);
   }
 }
 
 /** Refuses a file that changed since it was read, for example while the user was prompted. */
 async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
-    throw unwritable(edit.file, error);
+    throw writeError(edit.file, error);
   });
   if (now === edit.before) return;
   throw new UserError(`${edit.file} changed during the run; nothing was written`, {
@@ -72,7 +72,7 @@ async function restore(replaced: readonly FileDraft[]): Promise<void> {
   for (const { edit, target, mode } of replaced) await replaceFile(target, edit.before, { mode });
 }
 
-function unwritable(file: string, cause: unknown): UserError {
+function writeError(file: string, cause: unknown): UserError {
   return new UserError(`cannot write ${file}: ${reasonOf(cause)}; nothing was written`, {
     hint: 'Check the permissions of the file and its folder, and the free disk space.',
     cause,

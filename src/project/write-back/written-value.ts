@@ -12,22 +12,22 @@ interface ValueContext {
   addressOf(kind: string, id: string): string | undefined;
   /** Returns the value of `raw` with ids for references; undefined if a part of it is unknown or secret. */
   plainValueOf(raw: Json): Json | undefined;
-  /** Explains why a `$join` cannot get this value. */
+  /** Returns the reason why a `$join` cannot be edited to this value. */
   joinReason(form: JsonObject, value: Json): string;
   /** Called with the new text for the file of a `$file`. */
   toFile(form: JsonObject, text: string): void;
 }
 
 /**
- * Returns the value to write instead of `raw`. Parts that already have their value stay as written, ids become references, and the text of
- * a `$file` is written to its file.
+ * Returns the value to write instead of `raw`. Unchanged parts stay as written, ids become references, and the text for a `$file` is passed
+ * to `toFile`.
  * @throws CannotEdit if a form prevents it.
  */
 export function writtenValue(raw: Json | undefined, value: Json, writing: ValueContext): Json {
   if (raw === undefined) return newValue(value, writing);
   const current = writing.plainValueOf(raw);
   if (current !== undefined && jsonEqual(current, value)) return raw;
-  if (isForm(raw)) return inForm(raw, value, writing);
+  if (isForm(raw)) return valueInForm(raw, value, writing);
   if (Array.isArray(raw) && Array.isArray(value)) {
     return writing.rule.set ? writtenSet(raw, value, writing) : writtenList(raw, value, writing);
   }
@@ -37,7 +37,7 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: ValueC
   );
 }
 
-function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
+function valueInForm(form: JsonObject, value: Json, writing: ValueContext): Json {
   if (Object.hasOwn(form, '$literal')) return { $literal: value };
   if (Object.hasOwn(form, '$ref')) return newValue(value, writing);
   if (Object.hasOwn(form, '$join')) throw new CannotEdit(writing.joinReason(form, value));
@@ -47,7 +47,7 @@ function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
   return form;
 }
 
-/** Existing items keep their order. New items follow. */
+/** Returns the items of a set. Existing items keep their order, and new items follow. */
 function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const existing = raw.filter((item) => {
@@ -123,7 +123,7 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   };
 }
 
-/** Returns why the value of a form cannot be changed where the form is written. */
+/** Returns the reason why the value of a form cannot be changed where the form is written. */
 export function formReason(form: { readonly [key: string]: unknown }): string {
   const name = Object.keys(form).find((key) => key.startsWith('$')) ?? '';
   const argument = form[name];

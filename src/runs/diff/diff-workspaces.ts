@@ -30,7 +30,7 @@ import {
   type SideValue,
 } from './document.ts';
 
-/** Compares two workspaces at every address that either declares. Reads and writes nothing. Takes about 50 ms for each shared secret. */
+/** Compares two workspaces at every address that one of them declares. Performs no I/O. Takes about 50 ms for each shared secret. */
 export async function diffWorkspaces(one: DiffInput, other: DiffInput): Promise<DiffDocument> {
   const [first, second] = [sideOf(one), sideOf(other)];
   const addresses = [...new Set([...first.members.keys(), ...second.members.keys()])].sort();
@@ -41,8 +41,8 @@ export async function diffWorkspaces(one: DiffInput, other: DiffInput): Promise<
   return {
     format_version: DIFF_FORMAT_VERSION,
     voxform_version: VERSION,
-    first: placeOf(first),
-    second: placeOf(second),
+    first: workspaceOf(first),
+    second: workspaceOf(second),
     summary: {
       same: count('same'),
       different: count('different'),
@@ -56,7 +56,7 @@ export async function diffWorkspaces(one: DiffInput, other: DiffInput): Promise<
   };
 }
 
-function placeOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
+function workspaceOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
   return { name, workspace_id: workspaceId, base_url: baseUrl };
 }
 
@@ -99,7 +99,7 @@ function missingReason(name: string, member: Member | undefined): string {
     : `declared in ${name}, but without a record: ${member.planned.reason}`;
 }
 
-/** Yields the fields that either manifest manages, by path. */
+/** Yields the fields that at least one of the manifests manages, sorted by path. */
 function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<ComparedField> {
   const leaves = members.map(({ resource }) => leavesOf(kind, resource.spec));
   const paths = new Set<LeafPath>(leaves.flatMap((each) => [...each.keys()]));
@@ -139,7 +139,7 @@ async function compareField(
   };
 }
 
-/** Undefined if the values cannot be compared. */
+/** Compares the values of a field. Returns undefined if they cannot be compared. */
 async function areSame(
   { kind, path }: ComparedField,
   {
@@ -152,7 +152,7 @@ async function areSame(
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
   }
-  // One side may have only the fingerprint of a secret.
+  // For one of the sides, only the fingerprint of a secret may be known.
   for (const [side, known, other] of [
     [second, left, right],
     [first, right, left],
@@ -175,7 +175,7 @@ function statusAt(member: Member, field: ComparedField): SideValue['standing'] {
   return resource.ignoreDrift.some((prefix) => isUnder(path, prefix)) ? 'ignored' : 'declared';
 }
 
-/** True if both records match their manifests, which differ, or if `ignore_drift` allows the difference. */
+/** True if both records match their manifests and only the manifests differ, or if `ignore_drift` allows the difference. */
 function isDeclared(
   statuses: readonly SideValue['standing'][],
   [left, right]: readonly [Value | undefined, Value | undefined],
@@ -191,6 +191,7 @@ function sideValue({ value, verified }: FieldValue, standing: SideValue['standin
   return { ...(!sensitive && value !== undefined && { value }), verified, standing };
 }
 
+/** One of the compared workspaces. */
 interface Side {
   readonly name: string;
   readonly workspaceId: string;
@@ -219,7 +220,7 @@ interface DiffInput {
   readonly lookupNames: LookupNames | undefined;
 }
 
-/** Builds a side from a plan that read all records. */
+/** Returns the data of a workspace from a plan that read all records. */
 function sideOf({ planned, desired, state, lookupNames }: DiffInput): Side {
   const { document, observed } = planned.plan;
   const actions = new Map(document.resources.map((resource) => [resource.address, resource]));
@@ -256,13 +257,13 @@ function sideOf({ planned, desired, state, lookupNames }: DiffInput): Side {
   };
 }
 
-/** A managed field of a record. It may contain secrets and must not be printed. */
+/** The value of a managed field. It may contain secrets and must not be printed. */
 interface FieldValue {
-  /** The value with references as addresses; undefined if unknown. */
+  /** The value, with addresses instead of ids; undefined if unknown. */
   readonly value: Json | undefined;
   /** False if the platform does not return the field. */
   readonly verified: boolean;
-  /** Replaces the value if the state has only its fingerprint. */
+  /** The fingerprint of the value, if the state does not contain the value itself. */
   readonly fingerprint: string | undefined;
   /** True if the value is or was secret. */
   readonly sensitive: boolean;
@@ -280,7 +281,7 @@ function desiredAt(member: Member, { kind, path }: Pick<ComparedField, 'kind' | 
   return leavesOf(kind, member.resource.spec).get(path);
 }
 
-/** Returns the value that the platform has, or else the value last sent. */
+/** Returns the value that the platform returned, or else the last sent value. */
 function fieldValueAt(side: Side, member: Member, field: ComparedField): FieldValue {
   const { kind, path } = field;
   const rule = ruleOf(kind, path);
@@ -297,7 +298,7 @@ function fieldValueAt(side: Side, member: Member, field: ComparedField): FieldVa
   return { value, verified: false, fingerprint, sensitive };
 }
 
-/** Returns the manifest's secret, if it was the last one sent. */
+/** Returns the value in the manifest, which contains a secret, if it equals the last sent value. */
 function secretSent(
   side: Side,
   { desired, recorded }: { desired: Value | undefined; recorded: Json | undefined },
@@ -316,11 +317,11 @@ function declaredValue(desired: Value): Json {
 /** Returns the value with addresses instead of ids. */
 function byAddress(value: Json, side: Side, { kind, path, refs }: ComparedField): Json {
   const { refersTo } = ruleOf(kind, path);
-  const named = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));
+  const addressesById = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));
   const translated = (text: string): string => {
     if (refersTo !== undefined) return side.addressOf(refersTo, text) ?? text;
     let result = text;
-    for (const [id, address] of named) if (id !== undefined) result = result.replaceAll(id, address);
+    for (const [id, address] of addressesById) if (id !== undefined) result = result.replaceAll(id, address);
     return result;
   };
   return mapStrings(value, translated);

@@ -3,7 +3,7 @@ import { describedObject, jsonValue } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 
 /*
- * The differences between two workspaces as plain data, which is printed as JSON. It contains no secret.
+ * The differences between two workspaces, as plain data without secrets. The data is printed as JSON.
  */
 
 export const DIFF_FORMAT_VERSION = 1;
@@ -49,13 +49,13 @@ const resourceDifference = describedObject('A resource in both workspaces.', {
     .describe('Fields that are equal only according to the state, because the platform does not return them.'),
 });
 
-const place = z.strictObject({ name: z.string(), workspace_id: z.string(), base_url: z.string() });
+const workspace = z.strictObject({ name: z.string(), workspace_id: z.string(), base_url: z.string() });
 
 export const diffDocument = describedObject('Differences between two workspaces', {
   format_version: z.literal(DIFF_FORMAT_VERSION),
   voxform_version: z.string(),
-  first: place,
-  second: place,
+  first: workspace,
+  second: workspace,
   summary: describedObject('Number of resources per verdict.', {
     same: z.int(),
     different: z.int(),

@@ -24,7 +24,7 @@ export interface RequestSubject {
   readonly selection: WorkspaceSelection;
 }
 
-/** Writes the description of a request, in Markdown. */
+/** Generates the description of a request, in Markdown. */
 export interface RequestWriter {
   text(subject: RequestSubject): string;
   ended(subject: RequestSubject): string;
@@ -51,7 +51,7 @@ interface ProposalInput extends Pick<DriftFacts, 'opened' | 'drift'> {
 interface RequestProposal {
   readonly target: RequestTarget;
   readonly wanted: WantedRequest;
-  /** A digest that changes only if the request may need a change. */
+  /** A digest of the proposal. The request needs no update while the digest stays the same. */
   readonly key: string;
 }
 
@@ -80,13 +80,13 @@ export async function proposalOf(input: ProposalInput): Promise<RequestProposal>
   return { target, wanted, key: hash('sha256', JSON.stringify([target, wanted])) };
 }
 
-/** Returns the path of a file with resolved links, relative to the root, with slashes. */
+/** Returns the path of a file relative to the root, with resolved links and forward slashes. */
 function realPathOf(root: string, file: string): string {
   return path.relative(root, realPath(path.join(root, file))).replaceAll(path.sep, '/');
 }
 
 /**
- * Brings the request on its host in line with the proposal.
+ * Updates the request on its host to match the proposal.
  * @param longestPause the maximum pause in milliseconds that the host may request.
  * @throws HostProblem, UserError
  */

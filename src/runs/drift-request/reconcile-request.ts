@@ -14,7 +14,7 @@ export interface WantedRequest extends Pick<RequestTarget, 'branch' | 'base' | '
   readonly drift: string;
   /** The description in Markdown. */
   readonly text: string;
-  /** True if some of the drift cannot be written to a file. */
+  /** True if part of the drift cannot be written to a file. */
   readonly hasRest: boolean;
   /** The description after the drift has ended. */
   readonly ended: string;
@@ -32,26 +32,26 @@ export type RequestResult =
   | { readonly is: 'rejected'; readonly url: string; readonly number: number }
   /** The branch has commits that voxform did not make for this workspace. */
   | { readonly is: 'foreign'; readonly branch: string; readonly url?: string | undefined }
-  /** The manifests on the base differ from those that were read. */
+  /** The manifests on the base branch differ from those that were read. */
   | { readonly is: 'behind'; readonly base: string; readonly files: readonly string[] };
 
 const MAX_ATTEMPTS = 5;
-/** HTTP statuses that may mean that somebody changed the branch or the request after it was read. */
+/** HTTP statuses of a write that may have failed because somebody changed the branch or the request after it was read. */
 const STALE_STATUSES = [400, 405, 409, 422];
 
 /** Access to the API and the repository of a host. */
 interface RequestHost {
   readonly host: CodeHost;
   readonly repository: BranchRepository;
-  /** For messages, e.g. `acme/voices on github.com`. */
+  /** The repository in messages, e.g. `acme/voices on github.com`. */
   readonly shown: string;
 }
 
 type Write = 'opened' | 'updated';
 
 /**
- * Brings the request of a workspace in line with its drift. Decisions are based on the host, which is read again before the next write if a
- * response was lost or somebody else changed something.
+ * Opens, updates or closes the request of a workspace to match the drift. All decisions are based on data from the host. This data is read
+ * again before the next write if a response was lost or somebody else changed the branch or the request.
  * @throws HostProblem, UserError
  */
 export async function reconcileRequest(
@@ -64,7 +64,7 @@ export async function reconcileRequest(
   for (let attempt = 1; ; attempt++) {
     try {
       const result = await updateOnce(at, wanted, sent);
-      if (attempt === MAX_ATTEMPTS || !(await wasEndedMeanwhile(at.host, wanted, result))) return result;
+      if (attempt === MAX_ATTEMPTS || !(await wasClosedMeanwhile(at.host, wanted, result))) return result;
       sent.clear();
     } catch (error) {
       signal.throwIfAborted();
@@ -80,7 +80,7 @@ export async function reconcileRequest(
 }
 
 /** True if somebody has closed or merged the request since the update began. */
-async function wasEndedMeanwhile(host: CodeHost, { branch }: WantedRequest, result: RequestResult): Promise<boolean> {
+async function wasClosedMeanwhile(host: CodeHost, { branch }: WantedRequest, result: RequestResult): Promise<boolean> {
   if (result.is !== 'open' || result.did !== 'updated') return false;
   const found = (await host.requests(branch)).find(({ number }) => number === result.number);
   return found !== undefined && found.state !== 'open';
@@ -171,7 +171,7 @@ async function headsOf(
 /** A file to change. `blob` is the Git id of its new text. */
 type RemainingFile = Pick<WantedRequest['files'][number], 'path' | 'after'> & { base: CommittedFile; blob: string };
 
-/** Returns the files whose edits the base lacks; or `behind`, the files that changed since they were read, so that no edit applies. */
+/** Returns the files whose edits are not on the base branch yet, or in `behind` the files that have changed there since they were read. */
 async function remainingFiles(
   repository: BranchRepository,
   { files }: WantedRequest,
@@ -203,13 +203,13 @@ async function changesOf(repository: BranchRepository, commit: string, workspace
 
 export interface HostFacts {
   readonly base: string;
-  /** `isOurs` is true if only voxform changed it, for this workspace. `isUpToDate` is true if it has the wanted changes. */
+  /** `isOurs`: only voxform changed the branch, for this workspace. `isUpToDate`: the branch has the wanted changes. */
   readonly branch: { readonly isOurs: boolean; readonly isUpToDate: boolean } | undefined;
   /** Newest first. */
   readonly requests: readonly HostRequest[];
 }
 
-/** `hasFiles` is true if a file would change. */
+/** The digest and the texts of a request. `hasFiles` is true if a file would change. */
 type RequestText = Pick<WantedRequest, 'drift' | 'text' | 'ended'> & { readonly hasFiles: boolean };
 
 type RequestStep =
@@ -224,15 +224,15 @@ type RequestDecision =
   /** A person closed the request for this drift, so it stays closed. */
   | { readonly is: 'rejected'; readonly request: HostRequest }
   | { readonly is: 'close'; readonly request: HostRequest; readonly steps: readonly RequestStep[] }
-  /** `request` is undefined if a new one is opened. */
+  /** `request` is undefined if a new request is opened. */
   | { readonly is: 'open'; readonly request: HostRequest | undefined; readonly steps: readonly RequestStep[] };
 
-/** Returns the open request of a branch, or else its newest one. */
+/** Returns the open request of a branch, or else the newest request. */
 function currentRequest(requests: readonly HostRequest[]): HostRequest | undefined {
   return requests.find(({ state }) => state === 'open') ?? requests[0];
 }
 
-/** Returns the steps that bring a request in line with the drift. A pure function of the data of the host. */
+/** Decides the steps that make a request match the drift. The function is pure: the data of the host is an argument. */
 export function decideRequest(wanted: RequestText, { base, branch, requests }: HostFacts): RequestDecision {
   const request = currentRequest(requests);
   const isForeign = branch?.isOurs === false;

@@ -8,11 +8,11 @@ import { attempt } from '../../problems/attempt.ts';
 
 const END = '<!-- /voxform drift -->';
 const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*<!-- \/voxform drift -->/;
-/** The start of a mark that the text itself contains. It must not end our section. */
+/** The start of a mark in the text itself, which must not end our section. */
 const FALSE_MARK = /<!--(?=\s*\/?voxform)/gi;
 const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]+) ([0-9a-f]{64})$/m;
 
-/** Replaces the digest once the drift has ended. */
+/** The value in place of the digest once the drift has ended. */
 export const ENDED = 'ended';
 
 /** @param drift the digest of the drift, or `ended`. */
@@ -20,7 +20,7 @@ export function markedText(drift: string, text: string): string {
   return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }
 
-/** Returns the digest of the drift, or `ended`, from a description; undefined for a request opened by a person. */
+/** Returns the digest of the drift, or `ended`, from a description; undefined if a person opened the request. */
 export function driftIn(body: string): string | undefined {
   return SECTION.exec(body)?.[1];
 }
@@ -55,7 +55,7 @@ export function changesDigest(changes: readonly string[]): string {
 }
 
 /**
- * Returns the id of a text as a Git blob.
+ * Returns the Git blob id of a text.
  * @param like any id of the same repository. Its length determines the hash function.
  */
 export function blobId(text: string, like: string): string {

@@ -11,9 +11,9 @@ interface FetchedFrom {
   readonly address: string;
   /** Branch, tag or commit. */
   readonly ref: string;
-  /** The project folder in the repository, with slashes; empty for the root. */
+  /** The project folder in the repository, with forward slashes; empty for the root. */
   readonly folder: string;
-  /** The host that the fleet file names. */
+  /** The host that is set in the fleet file. */
   readonly host?: HostName | undefined;
 }
 
@@ -39,9 +39,9 @@ interface TargetInput {
 }
 
 /**
- * Determines the repository and the branches for the requests of a workspace. Settings take precedence over the variables of a CI job, and
- * these over the address of the remote.
- * @throws UserError if a part cannot be determined.
+ * Determines the repository and the branches for the requests of a workspace. Settings take precedence over the variables of a CI job,
+ * which take precedence over the address of the remote.
+ * @throws UserError if the host, its API or the repository is unknown, or if the branch name is invalid.
  */
 export async function requestTarget(input: TargetInput): Promise<RequestTarget> {
   const { project, workspace, origin, env } = input;
@@ -60,7 +60,7 @@ export async function requestTarget(input: TargetInput): Promise<RequestTarget> 
     const from =
       address === undefined ? 'there is no remote origin' : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
     throw new UserError(`the host for pull requests is unknown: ${from}`, {
-      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository unless they follow from the remote.`,
+      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and set pull_requests.api_url and pull_requests.repository if they cannot be derived from the remote.`,
     });
   }
   const kind = hostKinds[host];
@@ -86,12 +86,12 @@ export async function requestTarget(input: TargetInput): Promise<RequestTarget> 
   };
 }
 
-function settingError(setting: string, to: string, wrong?: string): UserError {
-  const problem = wrong === undefined ? 'is unknown' : `is not valid: ${JSON.stringify(wrong)}`;
+function settingError(setting: string, to: string, value?: string): UserError {
+  const problem = value === undefined ? 'is unknown' : `is not valid: ${JSON.stringify(value)}`;
   return new UserError(`the ${setting} for pull requests ${problem}`, { hint: `Set pull_requests.${setting} ${to}.` });
 }
 
-/** Unique for each workspace, and never a prefix of another branch. */
+/** Returns a branch name that is unique for each workspace and never a prefix of another branch name. */
 function defaultBranch(folder: string, workspace: string): string {
   const project = folder === '' ? '' : `${folder.replaceAll('/', '+').replace(/[^\p{L}\p{N}_.+-]/gu, '-')}@`;
   return `voxform/drift/${project}${workspace}`;
@@ -111,7 +111,7 @@ async function checkoutOf({ project, origin, env, signal }: TargetInput) {
   return { folder: prefix.out.toString().trim().replace(/\/$/, ''), address };
 }
 
-/** Returns the origin of a project that is fetched from this address. */
+/** Returns the origin of a project that is fetched from the address in `text`. */
 export function originOf(
   text: string,
   { ref, folder, cwd, host }: Omit<FetchedFrom, 'address'> & { readonly cwd: string },

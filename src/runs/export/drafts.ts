@@ -14,13 +14,13 @@ import { namesIn, type OwnSecrets, SecretNames, type UsedName } from './secret-n
 import { type Omission, shownSpec } from './shown-spec.ts';
 
 interface NamingSources {
-  /** Existing names of the records. If a record has several, the first one applies. */
+  /** Existing names of the records. If a record has several names, the first one is used. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];
   readonly lookupNames?: LookupNames | undefined;
-  /** Secrets in the project's manifests, for fields that no read returns. */
+  /** Secrets in the project's manifests, for fields that the API never returns. */
   readonly ownSecrets?: OwnSecrets;
-  /** The name of the secret for fields that no read returns. */
+  /** The name of the secret for fields that the API never returns. */
   readonly chosenSecret?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ interface NamingSources {
 export interface ManifestHead extends Pick<ManifestDraft, 'kind' | 'name' | 'id' | 'secrets'> {
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
-  /** Fields that no read returns, with a secret that a person chose. Also in `uses`. */
+  /** Fields that the API never returns, with a secret that a person chose. Also in `uses`. */
   readonly chosen: readonly UsedName[];
 }
 
@@ -43,12 +43,12 @@ export interface ManifestDrafts {
   readonly manifests: readonly ManifestHead[];
   /** Records that no manifest can declare. */
   readonly leftOut: readonly { readonly kind: string; readonly id: string; readonly because: string }[];
-  /** Returns the complete manifests in the same order. Each is created on demand. */
+  /** Returns the complete manifests in the same order. Each manifest is created on demand. */
   complete(): Iterable<ExportedManifest>;
 }
 
 interface NamedDraft extends Identity, RecordDraft {
-  /** The name of the manifest if no other manifest has it. */
+  /** The name of the manifest, unless another manifest has the same name. */
   readonly plainName: string;
 }
 
@@ -76,10 +76,10 @@ export class Drafter {
     });
   }
 
-  /** Returns all manifests. Called after the last record. */
+  /** Returns all manifests. Must be called after the last record. */
   drafts({ knownNames, lookups, lookupNames, ownSecrets = new Map(), chosenSecret }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
-    const named = new Map<string, Map<string, string>>();
+    const allNames = new Map<string, Map<string, string>>();
     const identities = new Identities();
     const secretNames = new SecretNames(
       this.#secrets.map(({ name }) => name),
@@ -89,15 +89,15 @@ export class Drafter {
     const manifests: DraftedManifest[] = [];
     for (const [kind, drafts] of this.#drafts) {
       drafts.sort((a, b) => (a.id < b.id ? -1 : 1));
-      const fit = drafts.filter((draft) => {
+      const declarable = drafts.filter((draft) => {
         const because = draft.unfit ?? identities.refusal(kind, draft);
         if (because !== undefined) leftOut.push({ kind: kind.name, id: draft.id, because });
         return because === undefined;
       });
       const known = knownNames.flatMap((names) => names.get(kind.name) ?? []);
-      const names = namesFor(fit, keptNames(known, drafts));
-      named.set(kind.name, names);
-      for (const draft of fit) {
+      const names = namesFor(declarable, keptNames(known, drafts));
+      allNames.set(kind.name, names);
+      for (const draft of declarable) {
         const { omitted, needless, owners } = draft;
         const name = names.get(draft.id) ?? draft.plainName;
         const offered = secretNames.offered({ kind, name, needless, owners });
@@ -109,8 +109,8 @@ export class Drafter {
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
-    for (const [kind, records] of lookups) named.set(kind, lookupNamesById(kind, records, lookupNames));
-    return { manifests, leftOut, complete: () => manifests.values().map((each) => completeManifest(each, named)) };
+    for (const [kind, records] of lookups) allNames.set(kind, lookupNamesById(kind, records, lookupNames));
+    return { manifests, leftOut, complete: () => manifests.values().map((each) => completeManifest(each, allNames)) };
   }
 }
 
@@ -159,7 +159,7 @@ function completeManifest(manifest: DraftedManifest, names: Names): ExportedMani
   return { draft: { kind: kind.name, name, id, leaves, notes, secrets }, texts };
 }
 
-/** A string with more lines is written to a separate file. */
+/** Strings with more lines are written to separate files. */
 const MAX_INLINE_LINES = 3;
 
 function isLong(text: string): boolean {
@@ -168,15 +168,15 @@ function isLong(text: string): boolean {
   return lines.length > MAX_INLINE_LINES && !text.startsWith('\uFEFF') && !text.includes('\r');
 }
 
-/** The draft of a manifest from one record: without its name, and with ids in place of references. */
+/** The manifest draft of one record, without a name and with ids instead of references. */
 interface RecordDraft {
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   readonly notes: ReadonlyMap<LeafPath, string>;
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
-  /** Fields that the record does not need. */
+  /** Secret fields that the record does not need. */
   readonly needless: readonly LeafPath[];
-  /** For each field that no read returns, the value on which it depends, such as the provider of a key. */
+  /** The value on which each secret field depends, such as the provider of an API key. */
   readonly owners: ReadonlyMap<LeafPath, string>;
   /** The reason why no manifest can declare the record, if any. */
   readonly unfit: string | undefined;
@@ -214,17 +214,17 @@ function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[])
 }
 
 const NUMBER_NOTE =
-  'The API returns a JSON number, so a plus or leading zeros may be missing. Write the full value before you create it in another workspace.';
+  'The API returns a JSON number, so a plus sign or leading zeros may be missing. Write the full value before you create the record in another workspace.';
 
 function publishedNote({ published }: FoundRecord): string {
   const version = published?.record.version;
   const which =
-    typeof version === 'number' ? `version ${version}, the latest published one` : 'the latest published version';
+    typeof version === 'number' ? `version ${version}, the latest published version` : 'the latest published version';
   const ahead = published?.ahead ? '; the draft is newer and may differ' : '';
-  return `From ${which}, because the API does not return it for the draft${ahead}.`;
+  return `Value from ${which}, because the API does not return this field for the draft${ahead}.`;
 }
 
-/** In characters. Shorter secrets, such as keys for the emulator, may be words of a prompt. */
+/** The minimum length in characters. Shorter secrets, such as keys for the emulator, may be ordinary words of a prompt. */
 const MIN_SECRET_LENGTH = 12;
 
 /**

@@ -9,15 +9,15 @@ export interface Identity {
   readonly key: string | undefined;
 }
 
-/** The ids and natural keys in use. Each may occur once. */
+/** The ids and natural keys in use, which must be unique. */
 export class Identities {
   readonly #keys = new Map<string, string>();
   readonly #ids = new Map<string, string>();
 
-  /** Reserves the id and the key of a record. Returns the reason if it conflicts with an earlier one. */
+  /** Reserves the id and the natural key of a record. Returns the reason if no manifest can declare the record. */
   refusal(kind: Kind, { id, key }: Identity): string | undefined {
-    const holder = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
-    if (holder !== undefined) return `${holder} has the same natural key; manifests can declare only one of them`;
+    const otherId = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
+    if (otherId !== undefined) return `${otherId} has the same natural key; manifests can declare only one of them`;
     const hasId = metadataSchema.shape.id.safeParse(id).success && !this.#ids.has(id);
     if (!hasId && key === undefined) return 'the id is not valid in a manifest';
     if (key !== undefined) this.#keys.set(`${kind.name}/${key}`, id);
@@ -25,7 +25,7 @@ export class Identities {
     return undefined;
   }
 
-  /** Returns the id for the metadata; undefined if it is invalid there. The natural key then identifies the record. */
+  /** Returns the id for the metadata; undefined if the id cannot be used there, so that the natural key identifies the record. */
   idOf(kind: Kind, { id }: Identity): string | undefined {
     return this.#ids.get(id) === kind.name ? id : undefined;
   }
@@ -74,7 +74,7 @@ const MAX_LENGTH = 63;
 
 /**
  * Returns a unique name for each record of one kind, by id: its existing name, or else its plain name. The names do not depend on the order
- * of the records: if several have the same plain name, the lowest id gets it.
+ * of the records: if several records have the same plain name, the record with the lowest id gets it.
  * @param kept names in use, by id.
  */
 export function namesFor(
@@ -82,39 +82,39 @@ export function namesFor(
   kept: ReadonlyMap<string, string>,
 ): Map<string, string> {
   const names = new Map<string, string>();
-  const taken = new Set<string>();
-  const take = (id: string, name: string): void => {
+  const usedNames = new Set<string>();
+  const assign = (id: string, name: string): void => {
     names.set(id, name);
-    taken.add(name);
+    usedNames.add(name);
   };
   const unnamed: { readonly id: string; readonly slug: string }[] = [];
   for (const { id, plainName: slug } of records) {
     const name = kept.get(id);
-    if (name !== undefined && !taken.has(name)) take(id, name);
+    if (name !== undefined && !usedNames.has(name)) assign(id, name);
     else unnamed.push({ id, slug });
   }
   unnamed.sort((a, b) => (a.id < b.id ? -1 : 1));
   const duplicates: typeof unnamed = [];
   for (const each of unnamed) {
-    if (taken.has(each.slug)) duplicates.push(each);
-    else take(each.id, each.slug);
+    if (usedNames.has(each.slug)) duplicates.push(each);
+    else assign(each.id, each.slug);
   }
   const next = new Map<string, number>();
   for (const { id, slug } of duplicates) {
     let count = next.get(slug) ?? 2;
-    while (taken.has(numbered(slug, count))) count++;
+    while (usedNames.has(numberedSlug(slug, count))) count++;
     next.set(slug, count + 1);
-    take(id, numbered(slug, count));
+    assign(id, numberedSlug(slug, count));
   }
   return names;
 }
 
-/** Returns the name that a record's manifest gets unless another manifest has this name. */
+/** Returns the name of a record's manifest, unless another manifest has the same name. */
 export function plainName(kind: Kind, record: ShownRecord): string {
   return slugOf(kind.label(record)) || slugOf(nounOf(kind.name));
 }
 
-/** Converts a label such as `Größe & Co.` to `grosse-co`; empty without letters and digits. */
+/** Converts a label such as `Größe & Co.` to `grosse-co`. The result is empty if the label has no ASCII letters or digits. */
 export function slugOf(label: string): string {
   return label
     .replaceAll('ß', 'ss')
@@ -126,7 +126,7 @@ export function slugOf(label: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
-function numbered(slug: string, count: number): string {
+function numberedSlug(slug: string, count: number): string {
   const end = `-${count}`;
   return `${slug.slice(0, MAX_LENGTH - end.length).replace(/-+$/, '')}${end}`;
 }

@@ -15,11 +15,11 @@ export interface ManifestDraft {
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   /** Comments by the path of a field or of its object. */
   readonly notes: ReadonlyMap<LeafPath, string>;
-  /** Secrets that the record may have and that no read returns. They are written as comments. */
+  /** Secrets that the record may have, and that the API never returns. They are written as comments. */
   readonly secrets: readonly { readonly path: LeafPath; readonly name: string }[];
 }
 
-/** Also quotes strings that YAML 1.1 reads as another type. Merge keys are disabled, because a key `<<` is a string here. */
+/** Strings that YAML 1.1 reads as another type are also quoted. Merge keys are disabled, because a key `<<` is a string here. */
 const YAML_OPTIONS = { ...yamlOptions, merge: false, compat: 'yaml-1.1' } as const;
 
 /** Returns the document as YAML text, without a leading `---`. */
@@ -37,7 +37,7 @@ export function manifestText({ kind, name, id, leaves, notes, secrets }: Manifes
   return escapeUnsafe(document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
 
-/** Returns the comment lines for secrets, by object. A secret that does not fit there is at the end of the spec, with its full path. */
+/** Returns comment lines for secrets, by path of an object. A secret without an object is at the end of the spec, with its full path. */
 function offersIn(spec: JsonObject, secrets: ManifestDraft['secrets']): Map<LeafPath, readonly string[]> {
   const offers = new Map<LeafPath, readonly string[]>();
   for (const { path, name } of secrets) {
@@ -79,7 +79,7 @@ function valueNode(value: Json, notesAt?: Notes): YAMLMap | YAMLSeq | Scalar {
   return list;
 }
 
-/** True for an object on one line: an empty one, and most value forms. */
+/** True if an object is written on one line, as empty objects and most value forms are. */
 function isShort(value: Readonly<Record<string, unknown>>): boolean {
   const values = Object.values(value);
   return (
@@ -93,7 +93,7 @@ function scalarNode(value: string | number | boolean | null): Scalar {
   return node;
 }
 
-/** False if the string needs quotes with escapes: terminal control characters, spaces at the ends of lines, a merge key. */
+/** False if the string must be quoted because of control characters, spaces or blank lines, or because it is a merge key. */
 function isPlainText(text: string): boolean {
   return text !== '<<' && !isUnsafe(text) && !/^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
 }

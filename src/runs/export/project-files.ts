@@ -37,7 +37,7 @@ interface ProjectParts {
   readonly settings: readonly ProjectFile[];
 }
 
-/** Yields all files of a project. Each is created on demand. */
+/** Yields all files of a project. Each file is created on demand. */
 export function* projectFiles(
   drafts: ManifestDrafts,
   { workspace, layout, file, workspaceIds, settings }: ProjectParts,
@@ -48,7 +48,7 @@ export function* projectFiles(
   yield* settings;
 }
 
-/** Yields the manifests without ids of records, because these belong to one workspace. */
+/** Yields the manifests without record ids, because ids belong to one workspace. */
 export function* withoutIds(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
   for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
@@ -60,7 +60,7 @@ export function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, st
   );
 }
 
-/** Yields the files of manifests and of their long strings. Each is created on demand. The manifests are ordered by address. */
+/** Yields the files of manifests and of their long strings. Each file is created on demand. Manifests must be sorted by address. */
 export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: FileLayout): Generator<ProjectFile> {
   if (layout === 'kind') {
     yield* kindFiles(manifests);
@@ -74,7 +74,7 @@ export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: Fi
   }
 }
 
-/** The maximum length in characters. It is well below the size limit of files. */
+/** The maximum length of a file with several manifests, in characters. It is well below the size limit of files. */
 const MAX_FILE_LENGTH = 300_000;
 
 /** Yields the documents of each kind, in as few files as possible. */
@@ -104,7 +104,7 @@ function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFil
   yield* currentFile();
 }
 
-/** Yields the files of long strings. Each gets an additional final newline, which is removed when the file is read. */
+/** Yields the files of long strings. Each file gets an additional final newline, which is removed when the file is read. */
 function* textFiles(manifest: ExportedManifest): Generator<ProjectFile> {
   for (const [path, text] of manifest.texts) {
     yield { path: `manifests/${folderOf(manifest.draft.kind)}/${textFileName(manifest, path)}`, text: `${text}\n` };
@@ -119,7 +119,7 @@ function withFiles(manifest: ExportedManifest, folder: string): ManifestDraft {
   return { ...draft, leaves };
 }
 
-/** Returns a name such as `support-line.prompt.md`. It has the full path if another long string of the resource has the same last key. */
+/** Returns a name such as `support-line.prompt.md`, with the full path if two long strings of the resource have the same last key. */
 function textFileName({ draft, texts }: ExportedManifest, path: string): string {
   const key = lastKey(path);
   const isOnly = [...texts.keys()].filter((each) => lastKey(each) === key).length === 1;

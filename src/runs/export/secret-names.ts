@@ -28,7 +28,7 @@ export function* namesIn(value: Json): Generator<string> {
     for (const item of value) yield* namesIn(item);
   } else if (isObject(value)) {
     if (typeof value.$secret === 'string') yield value.$secret;
-    // Other forms, above all `$literal`, contain text.
+    // Other forms, such as `$literal`, contain no secret names.
     else if (isForm(value)) yield* namesIn((value.$join ?? null) as Json);
     else for (const item of Object.values(value)) yield* namesIn(item as Json);
   }
@@ -37,38 +37,38 @@ export function* namesIn(value: Json): Generator<string> {
 /** Names of secrets, by address and field. */
 export type OwnSecrets = ReadonlyMap<string, ReadonlyMap<LeafPath, string>>;
 
-/** Returns the names of secrets in fields that no read returns. */
+/** Returns the names of the secrets in fields that the API never returns. */
 export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): OwnSecrets {
   return new Map(
     resources.flatMap(({ address, kind: name, spec }) => {
       const kind = kinds.get(name);
       if (kind === undefined) return [];
-      const named = [...leavesOf(kind, spec)].flatMap(([path, value]) =>
+      const entries = [...leavesOf(kind, spec)].flatMap(([path, value]) =>
         value instanceof Secret && ruleOf(kind, path).writeOnly ? [[path, value.name] as const] : [],
       );
-      return named.length === 0 ? [] : [[address, new Map(named)] as const];
+      return entries.length === 0 ? [] : [[address, new Map(entries)] as const];
     }),
   );
 }
 
-interface OfferedTo {
+interface SecretRequest {
   readonly kind: Kind;
   /** The name of the manifest. */
   readonly name: string;
-  /** Fields that need a secret only if a manifest has one already. */
+  /** Fields for which a secret is offered only if the project's manifest already has one. */
   readonly needless: readonly LeafPath[];
-  /** An owner for each field, such as the provider of a key. Resources with the same owner presumably share a secret. */
+  /** An owner for each field, such as the provider of an API key. Resources with the same owner presumably share a secret. */
   readonly owners: ReadonlyMap<LeafPath, string>;
 }
 
 interface OfferedSecret {
   readonly path: LeafPath;
   readonly name: string;
-  /** True if a person chose the name. The manifest then sets the field. */
+  /** True if a person chose the name. In this case, the manifest sets the field. */
   readonly isChosen: boolean;
 }
 
-/** Offers a name for each secret that a record may have and that no read returns. */
+/** Offers names for the secrets that a record may have, and that the API never returns. */
 export class SecretNames {
   readonly #taken: Set<string>;
   readonly #own: OwnSecrets;
@@ -77,7 +77,7 @@ export class SecretNames {
 
   /**
    * @param taken names of existing secrets. A new secret with one of these names would get the wrong value.
-   * @param chosen the name that a person chose for all secrets.
+   * @param chosen the secret name that a person chose for all fields.
    */
   constructor(taken: Iterable<string>, own: OwnSecrets, chosen?: string) {
     this.#taken = new Set(taken);
@@ -85,7 +85,7 @@ export class SecretNames {
     this.#chosen = chosen;
   }
 
-  offered({ kind, name, needless, owners }: OfferedTo): readonly OfferedSecret[] {
+  offered({ kind, name, needless, owners }: SecretRequest): readonly OfferedSecret[] {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
     return paths.flatMap((path): OfferedSecret[] => {

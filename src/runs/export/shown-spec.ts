@@ -25,7 +25,7 @@ export interface Omission {
   readonly because: string;
 }
 
-/** Returns the kind's fields in the record, and fields that only the published version contains. */
+/** Returns the fields of the kind that the record contains, and those that only the published version contains. */
 export function shownSpec(kind: Kind, { record, published }: FoundRecord): ShownSpec {
   const leaves = new Map<LeafPath, Json>();
   const fromPublished: string[] = [];
@@ -55,7 +55,7 @@ interface CollectedSpec {
   readonly omitted: Omission[];
 }
 
-/** Collects the leaves of a value, and the omissions. */
+/** Adds the leaves of a value, and the omissions. */
 function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schema: unknown; value: unknown }): void {
   const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
@@ -73,20 +73,20 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
     return;
   }
   const isAccepted = (each: unknown): boolean => (schema as z.ZodType).safeParse(each).success;
-  // Restore a string that the platform returns as a number, if the kind treats both as equal.
+  // If the platform returns a string as a number and the kind treats both as equal, restore the string.
   const isString = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
-  const fit = isString ? String(value) : value;
-  const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';
+  const accepted = isString ? String(value) : value;
+  const problem = isAccepted(accepted) ? problemOf(accepted) : 'the API documentation does not allow its value';
   if (problem === undefined) {
-    leaves.set(path, fit as Json);
+    leaves.set(path, accepted as Json);
     if (isString && rule.shownAsNumber) asNumbers.push(path);
   } else if (value !== null) omitted.push({ path, because: problem });
 }
 
-/** Manifests allow 100 levels, including those around the value. */
+/** The maximum number of levels in a value. Manifests allow 100 levels, including those around the value. */
 const MAX_DEPTH = 90;
 
-/** In characters. Half of the size limit of files in bytes, because a character may take several bytes. */
+/** The maximum length in characters, about a quarter of the size limit of files in bytes: a character may take several bytes. */
 const MAX_LENGTH = 250_000;
 
 function problemOf(value: unknown): string | undefined {
@@ -113,7 +113,7 @@ function firstOf(problems: readonly (string | undefined)[]): string | undefined 
   return problems.find((problem) => problem !== undefined);
 }
 
-/** Removes fields that are valid alone but not together. */
+/** Removes fields that are valid alone but not together, and adds them to the omissions. */
 function dropConflicting(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]): void {
   const parsed = kind.spec.safeParse(unflatten(leaves));
   for (const issue of parsed.error?.issues ?? []) {
@@ -132,7 +132,7 @@ function unfitReason(
 ): string | undefined {
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
-    const reason = omitted.find(({ path }) => path === root)?.because ?? 'the record lacks it';
+    const reason = omitted.find(({ path }) => path === root)?.because ?? 'the record does not have it';
     return `manifests require ${root}: ${reason}`;
   }
   return undefined;

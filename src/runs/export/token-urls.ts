@@ -26,7 +26,7 @@ function* tokensIn({ path: file, text }: ProjectFile): Generator<TokenUrl> {
 
 const SECRET_NAME = /token|secret|passw|signature|credential|auth|(^|[_-])(api)?key$|^(code|sig|pwd)$/i;
 
-/** Names the part of a URL that looks like a token; undefined if there is none. */
+/** Returns the name of the part of a URL that looks like a token; undefined if there is none. */
 export function tokenPart(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { username, password, pathname, searchParams, hash } = new URL(text);
@@ -37,7 +37,7 @@ export function tokenPart(text: string): string | undefined {
   return pathname.split('/').some(isRandom) ? 'path' : undefined;
 }
 
-/** True for generated strings: a UUID, or a long run of letters and digits, or of letters in both cases. */
+/** True if the string contains a UUID, a long run of letters and digits, or a long run of letters in mixed case. */
 function isRandom(text: string): boolean {
   if (/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i.test(text)) return true;
   const runs = text.match(/[A-Za-z\d]{16,}/g) ?? [];
@@ -46,6 +46,6 @@ function isRandom(text: string): boolean {
 
 /** True if the run has more capitals than a name in camel case. */
 function hasMixedCase(run: string): boolean {
-  const turns = run.match(/[a-z][A-Z]|[A-Z]{2}/g) ?? [];
-  return /[a-z]/.test(run) && turns.length * 5 > run.length;
+  const caseChanges = run.match(/[a-z][A-Z]|[A-Z]{2}/g) ?? [];
+  return /[a-z]/.test(run) && caseChanges.length * 5 > run.length;
 }

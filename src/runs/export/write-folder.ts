@@ -14,7 +14,7 @@ import type { ProjectFile } from './project-files.ts';
 interface WriteOptions {
   /** The file that makes the folder a project. It is moved last into an existing folder. */
   readonly last?: string;
-  /** Replaces files of the same names. Without it, the folder must be new or empty. */
+  /** Replaces files with the same names. If false, the folder must be new or empty. */
   readonly replace?: boolean | undefined;
 }
 
@@ -27,8 +27,8 @@ interface WrittenFiles {
 
 /**
  * Writes files into a folder, all of them or none. They are first written into a draft folder: next to a new folder, or inside an existing
- * one. A killed run leaves at most the draft. Replaced files are kept in `old` of the draft until all are replaced.
- * @throws UserError if the folder is not empty, cannot be written, or a file would be written outside it.
+ * one. If the run is killed, at most the draft remains. Replaced files are kept in the folder `old` of the draft until all are replaced.
+ * @throws UserError if the folder is not empty or cannot be written, or contains a file, folder or link that conflicts with a new file.
  */
 export async function writeFolder(
   target: string,
@@ -49,7 +49,7 @@ export async function writeFolder(
     await mkdir(fresh, { recursive: true });
     try {
       const written = await writeAll(fresh, files);
-      // Another process may have filled the folder meanwhile.
+      // Another process may have written to the folder in the meantime.
       if (!replaces) await refuseNonEmpty(target, path.basename(draft));
       const swap = { target: real, fresh, old: path.join(draft, 'old') };
       const replaced = exists ? await moveInto(swap, last) : [];
@@ -65,10 +65,10 @@ export async function writeFolder(
   }
 }
 
-/** The name of a draft in an existing folder. */
+/** The name of the draft in an existing folder. */
 const INNER_DRAFT = 'new';
 
-/** Adds the folder to errors of the file system. */
+/** Converts a file system error to an error that names the folder. Returns any other error unchanged. */
 function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
   const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
@@ -79,8 +79,8 @@ function cannotBeWritten(target: string, cause: unknown): unknown {
 }
 
 /**
- * Removes the drafts of killed exports.
- * @throws UserError if the path is not a new or empty folder.
+ * Checks that the path is a new or empty folder. First removes the drafts of killed exports, unless `except` is given.
+ * @throws UserError for any other path.
  */
 export async function refuseNonEmpty(target: string, except?: string): Promise<void> {
   let entries: string[];
@@ -126,7 +126,7 @@ interface Move {
 }
 
 /**
- * Moves the files in `fresh` into the target, and replaced ones into `old`. After a failure, the target has the files that it had before.
+ * Moves the files in `fresh` into the target, and replaced files into `old`. After a failure, the target contains its previous files again.
  * @returns the replaced files.
  */
 async function moveInto(
@@ -179,7 +179,7 @@ async function* movesInto(target: string, fresh: string, below = ''): AsyncGener
   }
 }
 
-/** Some replaced files are only in the draft folder, which must stay. */
+/** Thrown if replaced files could not be restored. They exist only in the draft folder, which must not be removed. */
 class NotRestored extends UserError {
   override readonly name = 'NotRestored';
 
@@ -188,7 +188,7 @@ class NotRestored extends UserError {
   }
 }
 
-/** Returns the other manifests below `folder` of the target, in order. They may declare the same records. */
+/** Returns the other manifests below `folder` of the target, sorted by path. They may declare the same records. */
 export async function otherFiles(
   target: string,
   folder: string,

@@ -2,11 +2,11 @@ import { didYouMean } from '../../problems/suggest.ts';
 import type { Compared, Difference, ImpactDocument } from './impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from './tally.ts';
 
-/** A condition for failing, such as `session_outcome=escalated>+5%`. */
+/** A condition under which the command fails, such as `session_outcome=escalated>+5%`. */
 export interface FailCondition {
   readonly text: string;
   readonly field: string;
-  /** The value of a counted field. */
+  /** The value of a field that is counted by value. */
   readonly value: string | undefined;
   readonly operator: '>' | '<';
   /** A share from 0 to 1, or a value in the unit of the field. */
@@ -21,19 +21,19 @@ export function parseFailCondition(text: string): FailCondition | { readonly pro
     return { problem: 'expected a condition such as session_outcome=escalated>+5% or duration>+30' };
   const isShare = shareFields.some((each) => each === field);
   if (!isShare && !measures.some((each) => each === field)) {
-    return { problem: `no figure for ${field}${didYouMean(field, [...shareFields, ...measures])}` };
+    return { problem: `unknown field ${field}${didYouMean(field, [...shareFields, ...measures])}` };
   }
   if (isShare && (value === undefined || percent === undefined)) {
     return { problem: `${field} is counted by value: expected ${field}=VALUE${operator}${number}%` };
   }
   if (!isShare && (value !== undefined || percent !== undefined)) {
-    return { problem: `${field} has a median: expected ${field}${operator}${number}` };
+    return { problem: `${field} is compared by its median: expected ${field}${operator}${number}` };
   }
   const limit = Number(number) / (isShare ? 100 : 1);
   return { text: text.trim(), field, value, operator: operator as '>' | '<', limit };
 }
 
-/** True if the interval of the difference lies beyond the limit. */
+/** True if the whole interval of the difference is beyond the limit. */
 export function isMet({ field, value, operator, limit }: FailCondition, compared: Compared): boolean {
   const difference =
     value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
@@ -42,7 +42,7 @@ export function isMet({ field, value, operator, limit }: FailCondition, compared
   return operator === '>' ? low > limit : high < limit;
 }
 
-/** Calls of a compared version without a readable value, which make the median of a condition uncertain. */
+/** Calls of a compared version whose values cannot be read, so that the median of a condition is uncertain. */
 interface Gap {
   readonly version: number;
   readonly calls: number;
@@ -51,7 +51,7 @@ interface Gap {
   readonly decides: boolean;
 }
 
-/** Gaps in the data of a median; empty for a share. */
+/** Returns the gaps in the data of a median; empty for a share. */
 export function gapsOf({ field, value }: FailCondition, { versions, compared }: ImpactDocument): Gap[] {
   if (value !== undefined || compared === null) return [];
   const measure = field as Measure;

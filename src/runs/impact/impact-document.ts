@@ -3,7 +3,7 @@ import { describedObject } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { measures, shareFields } from './tally.ts';
 
-/* The effect of an agent's versions on its calls, as plain data that is printed unchanged. */
+/* The effect of an agent's versions on its calls, as plain data. The data is printed unchanged. */
 
 export const IMPACT_FORMAT_VERSION = 1;
 

@@ -46,7 +46,7 @@ interface ImpactInput extends ImpactSelection, Pick<VersionedRecord, 'address' |
   readonly listed?: readonly VersionShown[] | undefined;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
-  /** Called with the number of calls outside of the requested range. */
+  /** Called with the number of calls outside the requested range. */
   onOutside?(count: number): void;
   /** Called with the number of calls so far. */
   onProgress?: ((calls: number) => void) | undefined;
@@ -119,13 +119,13 @@ export async function measureImpact(input: ImpactInput): Promise<Impact> {
   return { document, overTime: { periods: overTime.periods, width: overTime.width } };
 }
 
-/** Lists the versions, and reads each one whose time of publication is not in the list. */
+/** Lists the versions, and reads each version whose time of publication is not in the list. */
 async function readVersions({ versions, client, id, listed }: ImpactInput): Promise<VersionShown[]> {
   const all: VersionShown[] = [];
   for await (const each of listed ?? versions.list(client, id)) {
     const { version, published_at } = each;
-    const shown = published_at ?? (await versions.get(client, id, version)).published_at;
-    all.push({ ...each, published_at: shown as string | null });
+    const publishedAt = published_at ?? (await versions.get(client, id, version)).published_at;
+    all.push({ ...each, published_at: publishedAt as string | null });
   }
   return all;
 }
@@ -202,16 +202,16 @@ function notesOf(
   ];
 }
 
-/** A version and the period in which it was the latest. `from` is in milliseconds since 1970. */
+/** A version, with the period in which it was the latest version. `from` is in milliseconds since 1970. */
 interface PublishedVersion {
   readonly version: number;
   readonly published_at: string;
   readonly from: number;
-  /** The publication of the next version; null for the latest. */
+  /** The time when the next version was published; null for the latest version. */
   readonly until: string | null;
 }
 
-/** The time around a publication in which the version of a call is uncertain. */
+/** The version of a call is uncertain if the call began this close to a publication. */
 const UNCERTAIN_MS = 60_000;
 
 /** The versions of one record, ordered by publication. */
@@ -221,11 +221,11 @@ class PublishedVersions {
   readonly #starts: readonly number[];
 
   constructor(shown: readonly VersionShown[]) {
-    const dated = shown
+    const sorted = shown
       .map(({ version, published_at: at }) => ({ version, at: at ?? '', from: momentOf(at ?? '') }))
       .sort((a, b) => a.from - b.from || a.version - b.version);
-    const known = dated.filter(({ from }) => !Number.isNaN(from));
-    this.undated = dated
+    const known = sorted.filter(({ from }) => !Number.isNaN(from));
+    this.undated = sorted
       .filter(({ from }) => Number.isNaN(from))
       .map(({ version }) => version)
       .sort((a, b) => a - b);
@@ -238,14 +238,14 @@ class PublishedVersions {
     this.#starts = known.map(({ from }) => from);
   }
 
-  /** Returns the latest version at a time; undefined before the first. */
+  /** Returns the latest version at the given time; undefined before the first publication. */
   at(moment: number): PublishedVersion | undefined {
-    return this.all[this.#after(moment) - 1];
+    return this.all[this.#publishedUntil(moment) - 1];
   }
 
   /** True if the time is within a minute of a publication. */
   isNearPublication(moment: number): boolean {
-    const after = this.#after(moment);
+    const after = this.#publishedUntil(moment);
     const [before = Number.NEGATIVE_INFINITY, next = Number.POSITIVE_INFINITY] = [
       this.#starts[after - 1],
       this.#starts[after],
@@ -253,8 +253,8 @@ class PublishedVersions {
     return moment - before <= UNCERTAIN_MS || next - moment <= UNCERTAIN_MS;
   }
 
-  /** Returns the number of versions that were published up to this time. */
-  #after(moment: number): number {
+  /** Returns the number of versions that were published at or before the given time. */
+  #publishedUntil(moment: number): number {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {
       const middle = (low + high) >> 1;

@@ -1,7 +1,7 @@
 import { decimalOf } from '../call-selection.ts';
 
 export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
-/** Measured fields. `duration` is in seconds; the other units are the platform's own. */
+/** Measured fields. `duration` is in seconds; the platform does not document the units of the others. */
 export const measures = ['duration', 'e2e_latency', 'cost'] as const;
 
 export type ShareField = (typeof shareFields)[number];
@@ -9,22 +9,22 @@ export type Measure = (typeof measures)[number];
 
 type Call = Readonly<Record<string, unknown>>;
 
-/** The name under which calls without a value are counted. */
+/** The name that stands for a missing value. */
 const NOT_SHOWN = '(not shown)';
-/** The name under which further values are counted, once there are too many. */
+/** The name that stands for all values of a field beyond the first `MAX_VALUES`. */
 export const OTHERS = '(others)';
 
-/** The maximum number of values per field. Real fields have few, but unexpected ids or texts must not fill the memory. */
+/** The maximum number of values per field. Fields have few values, but unexpected ids or texts must not exhaust the memory. */
 export const MAX_VALUES = 100;
 
 /**
- * The values that are counted separately: the first ones of each field. They are the same for all versions, so that no value is counted
- * under `(others)` in only one version.
+ * The values that are counted separately: the first `MAX_VALUES` values of each field. All versions share them, so that a value is counted
+ * as `(others)` either in all versions or in none.
  */
 export class CountedValues {
   readonly #known = new Map(shareFields.map((field) => [field, new Set<string>()]));
 
-  /** Returns the value, or `(others)`. */
+  /** Returns the name under which a value is counted. */
   nameOf(field: ShareField, value: unknown): string {
     const name = typeof value === 'string' && value !== '' ? value : NOT_SHOWN;
     const known = this.#known.get(field) ?? new Set();
@@ -86,9 +86,9 @@ export class VersionTally {
   add(call: Call): void {
     this.shares.add(call);
     for (const measure of measures) {
-      const shown = call[measure] ?? undefined;
-      if (shown === undefined) continue;
-      const value = measure === 'duration' ? secondsOf(shown) : decimalOf(shown);
+      const raw = call[measure] ?? undefined;
+      if (raw === undefined) continue;
+      const value = measure === 'duration' ? secondsOf(raw) : decimalOf(raw);
       if (value !== undefined && Number.isFinite(value)) this.measured[measure].add(value);
       else this.unreadable[measure] += 1;
     }
@@ -101,8 +101,8 @@ function secondsOf(duration: unknown): number | undefined {
   return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
-/** The initial width of a period, in milliseconds. */
-const HOUR = 3_600_000;
+/** The initial width of a period: one hour. */
+const INITIAL_WIDTH_MS = 3_600_000;
 const MAX_PERIODS = 240;
 
 export interface Period {
@@ -113,7 +113,7 @@ export interface Period {
 
 /** Shares in periods of equal width. The width doubles when there are too many periods. */
 export class SharesOverTime {
-  #width = HOUR;
+  #width = INITIAL_WIDTH_MS;
   #periods = new Map<number, Shares>();
   readonly #values: CountedValues;
 
@@ -128,8 +128,8 @@ export class SharesOverTime {
 
   /** The periods in order of time. */
   get periods(): Period[] {
-    const rising = [...this.#periods].sort(([a], [b]) => a - b);
-    return rising.map(([index, shares]) => ({ start: index * this.#width, shares }));
+    const ordered = [...this.#periods].sort(([a], [b]) => a - b);
+    return ordered.map(([index, shares]) => ({ start: index * this.#width, shares }));
   }
 
   /** @param start milliseconds since 1970 */
@@ -152,13 +152,13 @@ export class SharesOverTime {
   }
 }
 
-/** The maximum number of distinct values. Durations in seconds are exact up to calls of two and a half hours. */
+/** The maximum number of distinct values. Durations in whole seconds stay exact for calls of up to two and a half hours. */
 const MAX_DISTINCT = 10_000;
 const MAX_DIGITS = 6;
 
 /**
- * Counts how often each number occurs: exactly, as long as there are few distinct ones. Beyond that, numbers are rounded to fewer
- * significant digits, so that memory stays constant and quantiles are off by at most half of the last digit.
+ * Counts how often each number occurs. If there are more than `MAX_DISTINCT` distinct numbers, they are rounded to fewer significant
+ * digits, so that memory stays constant. Quantiles are then off by at most half of the last digit.
  */
 export class ValueCounts {
   #counts = new Map<number, number>();
@@ -170,12 +170,12 @@ export class ValueCounts {
     return this.#total;
   }
 
-  /** Significant digits; undefined if nothing was rounded. */
+  /** The number of significant digits; undefined if nothing was rounded. */
   get digits(): number | undefined {
     return this.#digits;
   }
 
-  /** @param value finite */
+  /** @param value a finite number */
   add(value: number): void {
     this.#total += 1;
     this.#sorted = undefined;
@@ -195,7 +195,7 @@ export class ValueCounts {
     for (const [value, times] of before) this.#count(value, times);
   }
 
-  /** Returns a quantile, interpolated between neighbours; undefined without values. */
+  /** Returns a quantile, interpolated between adjacent values; undefined if there are no values. */
   quantile(part: number): number | undefined {
     if (this.#total === 0) return undefined;
     const position = (this.#total - 1) * part;
@@ -203,7 +203,7 @@ export class ValueCounts {
     return below + (this.#at(Math.ceil(position)) - below) * (position % 1);
   }
 
-  /** Returns the median with its interval from order statistics; undefined for too few values. */
+  /** Returns the median with an interval from order statistics; undefined if there are too few values. */
   median(): Estimate | undefined {
     const rank = medianRank(this.#total);
     const value = this.quantile(0.5);
@@ -237,7 +237,7 @@ function sorted(counts: ReadonlyMap<number, number>) {
   return { values, ends };
 }
 
-/** Standard deviations of the normal distribution for 95 %. */
+/** Half the width of the 95 % interval of a normal distribution, in standard deviations. */
 const Z = 1.959963984540054;
 
 /** A value with its 95 % interval. */
@@ -278,7 +278,7 @@ export function differenceOf(from: Estimate, to: Estimate): Estimate {
   };
 }
 
-/** If there are more values, the normal distribution gives the same ranks as the binomial distribution. */
+/** The maximum number of values for exact ranks. Above it, the normal and the binomial distribution give the same ranks. */
 const MAX_EXACT_COUNT = 1000;
 
 /**

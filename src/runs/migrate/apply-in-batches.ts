@@ -10,7 +10,7 @@ import type { NextStep } from '../../problems/next-step.ts';
 import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 
 interface BatchedApply extends ApplyPlanInput {
-  /** Resources per batch; absent for one batch. */
+  /** The number of resources per batch; undefined for a single batch. */
   readonly batch: number | undefined;
   /** The next batch is started if at most this many resources have failed. */
   readonly maxFailures: number;
@@ -68,7 +68,7 @@ function planOf(planned: PlanResult, resources: readonly PlannedResource[]): Pla
 
 /**
  * Splits the writes of a plan into batches of at most `size`. Each resource is in the batch of its dependencies or in a later one. Records
- * that are live once they are created, and their dependents, have their own batches at the end.
+ * that are live as soon as they are created, and their dependents, have their own batches at the end.
  */
 export function batchesOf(
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -81,27 +81,27 @@ export function batchesOf(
   for (const each of ordered)
     if (isLiveOnCreate(each) || each.depends_on.some((address) => live.has(address))) live.add(each.address);
   return [false, true].flatMap((isLive) =>
-    inBatches(
+    splitIntoBatches(
       ordered.filter(({ address }) => live.has(address) === isLive),
       size,
     ),
   );
 }
 
-function inBatches<T>(items: readonly T[], size: number): T[][] {
+function splitIntoBatches<T>(items: readonly T[], size: number): T[][] {
   const batches: T[][] = [];
   for (let start = 0; start < items.length; start += size) batches.push(items.slice(start, start + size));
   return batches;
 }
 
-/** True if the created record is live, such as a number that takes calls. */
+/** True if the plan creates a record that is live at once, such as a phone number, which then takes calls. */
 function isLiveOnCreate({ kind, action }: PlannedResource): boolean {
   return (action === 'create' || action === 'replace') && kindNamed(kind).inTwoWorkspaces !== undefined;
 }
 
 /**
- * Defers the creates of live records that refer to missing records which the plan does not create. An apply would run them, because these
- * references are manual steps, and calls would then reach a number without an agent.
+ * Defers creates of live records that refer to missing records which the plan does not create. An apply would run these creates, because
+ * such references are manual steps, and calls would then reach a number without an agent.
  */
 export function withLiveDeferred(planned: PlanResult): PlanResult {
   const { document } = planned.plan;
@@ -112,7 +112,7 @@ export function withLiveDeferred(planned: PlanResult): PlanResult {
   );
   const resources = document.resources.map((each) => {
     const reasons = each.depends_on.filter((address) => uncreated.has(address));
-    return isLiveOnCreate(each) && reasons.length > 0 ? deferred(reasons, each) : each;
+    return isLiveOnCreate(each) && reasons.length > 0 ? deferredResource(reasons, each) : each;
   });
   return {
     ...planned,
@@ -120,8 +120,8 @@ export function withLiveDeferred(planned: PlanResult): PlanResult {
   };
 }
 
-function deferred(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
+function deferredResource(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
   const steps = reasons.map((address): NextStep => ({ action: 'wait_for', address, because: 'not_created' }));
-  const reason = 'waits for a record that it refers to, because it is live once it is created';
+  const reason = 'waits for a record it refers to, because a new record of this kind is live at once';
   return { ...planned, action: 'manual', reason, changes: [], steps };
 }

@@ -21,7 +21,7 @@ interface BlockerFacts {
   readonly to: string;
 }
 
-/** Adds the tasks without which a plan is impossible or two records would be confused. They must be done before anything is written. */
+/** Adds the tasks that must be done before any write, because otherwise a plan is impossible or two records would be confused. */
 export function checkBlockers(list: Checklist, resources: readonly Resource[], { indexes, to }: BlockerFacts): void {
   for (const resource of resources) {
     const { address, spec } = resource;
@@ -30,7 +30,7 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], {
       else if (special instanceof Unset) list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
         const ids = indexes.get(special.kind)?.byName.get(special.target) ?? [];
-        const ambiguous = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
+        const ambiguous = `${to} has ${ids.length} records named ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
         if (ids.length > 1) list.add('must', ambiguous, address);
       }
     }
@@ -43,7 +43,7 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], {
         const way = lookups.has(refersTo)
           ? `map it to a ${refersTo} of ${to} with --map`
           : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
-        const foreign = `${path} has the id of a ${refersTo}, ${id}, and ids belong to one workspace: ${way}.`;
+        const foreign = `${path} contains the ${refersTo} id ${id}, which is valid only in its own workspace: ${way}.`;
         list.add('must', foreign, address);
       }
     }
@@ -56,16 +56,16 @@ function stringsIn(value: Value): string[] {
 }
 
 interface CheckedCreates {
-  /** The migrated resources, as for the target workspace. */
+  /** The migrated resources of the target workspace. */
   readonly resources: readonly Resource[];
   readonly workspaces: MigrationWorkspaces;
   readonly options: PlatformOptions;
 }
 
 /**
- * Blocks creates whose string may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its
- * plus cannot be corrected. A string is confirmed by characters other than digits, or by a patch of the target workspace. The source
- * workspace is read only if other strings remain.
+ * Blocks creates with a string that may have lost a plus sign or leading zeros, because the platform returned it as a JSON number. A phone
+ * number that was registered without the plus sign cannot be corrected. A string is accepted if it contains characters other than digits,
+ * or if a patch of the target workspace sets it. The source workspace is read only if there are other strings.
  */
 export async function checkNumberLoss(
   list: Checklist,
@@ -84,10 +84,10 @@ export async function checkNumberLoss(
       if (!listed.has(kind)) listed.set(kind, recordsIn(from, kind, options));
       const because = lossReason(await listed.get(kind), { kind, path, key: kind.naturalKey?.(spec)?.key });
       if (because === undefined) continue;
-      const way = `Write ${path} in full in the manifest, or confirm its text with a patch of ${to.workspace.name}`;
+      const way = `Write ${path} in full in the manifest, or confirm it with a patch for ${to.workspace.name}`;
       list.add(
         'must',
-        `${way}: a plus or leading zeros may be missing, because ${from.workspace.name} ${because}.`,
+        `${way}: a plus sign or leading zeros may be missing, because ${from.workspace.name} ${because}.`,
         address,
       );
     }

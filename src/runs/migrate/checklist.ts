@@ -10,7 +10,7 @@ import { UNCONFIRMED_CREATE_STEPS } from '../../problems/unconfirmed-steps.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
-/** `must`: a task before any write. `waits`: a task that some resources wait for. `know`: a note. `after`: a task after the migration. */
+/** `must`: a task before any write. `waits`: a task that blocks some resources. `know`: a note. `after`: a task after the migration. */
 type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
 /** A task or a note. */
@@ -25,7 +25,7 @@ type ChecklistContent =
 export interface ChecklistItem {
   readonly moment: ChecklistMoment;
   readonly content: ChecklistContent;
-  /** The resources concerned. */
+  /** The affected resources. */
   readonly addresses: readonly Address[];
 }
 
@@ -33,8 +33,8 @@ export interface ChecklistItem {
 export class Checklist {
   readonly #items = new Map<string, { moment: ChecklistMoment; content: ChecklistContent; addresses: Set<Address> }>();
 
-  add(moment: ChecklistMoment, what: ChecklistContent | string, ...addresses: readonly Address[]): void {
-    const content = typeof what === 'string' ? { text: what } : what;
+  add(moment: ChecklistMoment, given: ChecklistContent | string, ...addresses: readonly Address[]): void {
+    const content = typeof given === 'string' ? { text: given } : given;
     const key = JSON.stringify([moment, content]);
     const item = this.#items.get(key) ?? { moment, content, addresses: new Set<Address>() };
     for (const address of addresses) item.addresses.add(address);
@@ -86,19 +86,19 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   }
 }
 
-/** One item instead of the same steps for many creates. */
+/** A single item, which replaces the same steps for many creates. */
 const MANY_UNCONFIRMED: ChecklistContent = {
   reason: 'These creates were not confirmed: their records may or may not exist',
   steps: UNCONFIRMED_CREATE_STEPS,
 };
 
-/** Unknown creates without candidates, if there are several. */
+/** Returns the addresses of unknown creates without candidates, if there are several. */
 function manyUnconfirmed({ resources }: PlanDocument): ReadonlySet<Address> {
   const unconfirmed = resources.filter(isUnconfirmed);
   return new Set(unconfirmed.length > 1 ? unconfirmed.map(({ address }) => address) : []);
 }
 
-/** Yields notes on config that no read returns and no manifest sets. A person must check it in the dashboard. */
+/** Yields notes on config that the API never returns and no manifest sets. A person must check it in the dashboard. */
 function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
   const leaves = [...leavesOf(kind, resource.spec).keys()];
   const roots = new Set(leaves.map(rootOf));
@@ -116,7 +116,7 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
 }
 
 interface MigrationOutcome extends MigrationPlan {
-  /** The results of the writes. Undefined before the writes, which are assumed to succeed. */
+  /** The results of the writes. Undefined before the apply: the writes are then assumed to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }
 
@@ -130,7 +130,7 @@ export function manualStepsAfter(outcome: MigrationOutcome): ChecklistItem[] {
     const kind = kindNamed(planned.kind);
     const result = results?.get(address);
     const isDone = result === undefined || result.status === 'done';
-    // Unknown creates are listed with the waiting resources.
+    // Unknown creates are listed with the resources that wait.
     if (action === 'blocked') {
       list.add('after', { address, reason, steps }, address);
     } else if (action !== 'unknown' && (action === 'manual' || isDone)) {

@@ -21,7 +21,7 @@ export function mapPath({ from, to }: { readonly from: string; readonly to: stri
 
 export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'];
 
-/** Returns the column with the ids of a workspace; undefined if the file name of the map names other workspaces. */
+/** Returns the column with the ids of a workspace; undefined if the file name does not name the workspace. */
 export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' | undefined {
   const name = path.basename(file, '.csv');
   if (name.startsWith(`${workspace}-to-`)) return 'from_id';
@@ -29,7 +29,7 @@ export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' 
 }
 
 /**
- * Writes a new CSV file with the old and new id of each resource. People, scripts and `recover` use it, but the states are authoritative.
+ * Writes a new CSV file with the old and new id of each resource. People, scripts and `recover` use the file. The states are authoritative.
  * After a killed run, the next run adds missing lines.
  */
 export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {
@@ -49,9 +49,9 @@ export function mapText(rows: readonly MappedIds[]): string {
 }
 
 function lineOf({ address, from, to }: MappedIds): string {
-  return `${[address, from ?? '', to ?? ''].map(cell).join(',')}\n`;
+  return `${[address, from ?? '', to ?? ''].map(csvCell).join(',')}\n`;
 }
 
-function cell(text: string): string {
+function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -15,9 +15,9 @@ import { Reference, references, toForms, type Value } from '../../values/value.t
 export type NameMap = ReadonlyMap<string, string>;
 
 /**
- * Parses a YAML file with a name or an id before each colon, and one after it.
+ * Parses a YAML map from names or ids in the source workspace to names or ids in the target workspace.
  * @param file the name of the file, for errors.
- * @throws UserError
+ * @throws UserError if the text is not a valid map.
  */
 export function parseNameMap(text: string, file: string): NameMap {
   const { documents, problems } = parseDocuments(text);
@@ -33,13 +33,13 @@ export function parseNameMap(text: string, file: string): NameMap {
   return new Map(
     Object.entries(document.value).map(([from, to]) => {
       if (typeof to === 'string' && to !== '') return [from, to];
-      throw new UserError(`${file}: ${JSON.stringify(from)} needs a name or an id as text`, { hint: EXPECTED_FORM });
+      throw new UserError(`${file}: ${JSON.stringify(from)} needs a name or id as a string`, { hint: EXPECTED_FORM });
     }),
   );
 }
 
 const EXPECTED_FORM =
-  'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
+  'Write one line per knowledge base, with its names or ids in the source and the target: `FAQ: Questions and answers`.';
 
 export interface LookupIndex {
   readonly ids: ReadonlySet<string>;
@@ -50,7 +50,7 @@ export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
   return { ids: new Set(records.map(({ id }) => id)), byName: idsByName(records) };
 }
 
-/** Yields the leaves of a resource that may refer to records of a lookup. */
+/** Yields the leaves of a resource that may refer to the records of a lookup. */
 export function* lookupLeaves(
   resource: Resource,
   kind: Kind,
@@ -74,11 +74,11 @@ interface Mapping extends MapFacts {
   readonly lookupNames: LookupNames | undefined;
 }
 
-/** Settings of the target workspace that apply a map. */
+/** Settings of the target workspace that have the effect of a map. */
 interface MapSettings {
-  /** Names that map to a unique name. */
+  /** The names that the map replaces with a name. */
   readonly lookupNames: LookupNames;
-  /** Patches by address for other entries of the map, such as ids and ambiguous names. */
+  /** Patches, by address, for the other entries of the map, such as ids and ambiguous names. */
   readonly patches: ReadonlyMap<Address, JsonObject>;
 }
 
@@ -106,21 +106,21 @@ function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNa
   const all: Record<string, Record<string, string>> = {};
   for (const [kind, known] of Object.entries(lookupNames)) all[kind] = { ...known };
   const values = [...lookupValues(resources, mapping)];
-  const own = values.flatMap(({ value, isShared }) => (isShared ? [] : references(value)));
-  const ownAddresses = new Set(own.map(({ address }) => address));
+  const targetReferences = values.flatMap(({ value, isShared }) => (isShared ? [] : references(value)));
+  const targetAddresses = new Set(targetReferences.map(({ address }) => address));
   for (const { lookup, original, isShared } of values) {
     const mapped = all[lookup.name] ?? {};
     all[lookup.name] = mapped;
     for (const { kind, name, address, target } of isShared ? references(original) : []) {
       const to = kind === lookup.name ? names.get(target) : undefined;
-      if (to === undefined || indexes.get(kind)?.ids.has(to) || ownAddresses.has(address)) continue;
+      if (to === undefined || indexes.get(kind)?.ids.has(to) || targetAddresses.has(address)) continue;
       if (!Object.hasOwn(mapped, name) && !Object.values(mapped).includes(to)) mapped[name] = to;
     }
   }
   return all;
 }
 
-/** Yields the values that may name a record of a lookup. `isShared` is true if the source workspace has the same value. */
+/** Yields the values that may refer to a record of a lookup. `isShared` is true if the source workspace has the same value. */
 function* lookupValues(resources: readonly Resource[], { originals }: Mapping) {
   for (const resource of resources) {
     const kind = kinds.get(resource.kind);
@@ -140,21 +140,21 @@ export function uselessLines(
   originals: Iterable<Resource>,
   { names, indexes }: MapFacts,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
-  const named = new Set<string>();
+  const usedNames = new Set<string>();
   for (const resource of originals) {
     const kind = kinds.get(resource.kind);
     if (kind === undefined) continue;
     for (const { lookup, value } of lookupLeaves(resource, kind))
       for (const item of Array.isArray(value) ? value : [value]) {
         const name = nameOf(item as Value, lookup);
-        if (name !== undefined) named.add(name);
+        if (name !== undefined) usedNames.add(name);
       }
   }
   const existsInTarget = (to: string) => [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
-  const froms = [...names.keys()];
+  const sourceNames = [...names.keys()];
   return {
-    unused: froms.filter((from) => !named.has(from)),
-    missing: froms.filter((from) => named.has(from) && !existsInTarget(names.get(from) ?? '')),
+    unused: sourceNames.filter((from) => !usedNames.has(from)),
+    missing: sourceNames.filter((from) => usedNames.has(from) && !existsInTarget(names.get(from) ?? '')),
   };
 }
 

@@ -15,7 +15,7 @@ import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
 /** The manifests of an unmanaged workspace, in a temporary folder. */
 export interface LiveExport {
-  /** The folder that replaces the project folder until the migration is approved, with links resolved. */
+  /** The folder that replaces the project folder until the migration is approved. Links in its path are resolved. */
   readonly root: string;
   readonly files: readonly string[];
   readonly drafts: ManifestDrafts;
@@ -25,12 +25,12 @@ export interface LiveExport {
   discard(): Promise<void>;
 }
 
-/** The folder for manifests in a project without any. */
+/** The manifest folder of a project that has no manifests yet. */
 const MANIFESTS = 'manifests';
 
 /**
  * Exports a workspace to a temporary folder. The manifests contain no ids, because both workspaces use the manifests.
- * @throws UserError if the project's folder of manifests is not empty.
+ * @throws UserError if the manifest folder of the project is not empty.
  */
 export async function exportLive(
   opened: OpenWorkspace,
@@ -58,7 +58,7 @@ async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promi
   });
 }
 
-/** Imports the records, then writes their manifests. A manifest of a record that the state does not have would create it again. */
+/** Imports the records, then writes their manifests. Without the imports, the manifests would create the records again. */
 export async function importLive(
   opened: OpenWorkspace,
   { root, ids, files }: LiveExport,
@@ -70,7 +70,7 @@ export async function importLive(
     await recordClaims(fresh, { session, now: opened.context.now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
-  // An empty folder is removed, so that the new folder appears in one step: a partial set could be mistaken for a complete one.
+  // An empty folder is removed, so that the new folder is created atomically: partial manifests could be mistaken for complete ones.
   await rmdir(folder).catch(() => undefined);
   await writeFolder(folder, manifestsIn(root, files));
 }

@@ -7,7 +7,7 @@ import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface MigrationWorkspaces {
-  /** The source. Its API key is needed only to read it live, and to check whether it returns numbers without a plus. */
+  /** The source. Its API key is needed only for a live export, and to check whether the API returns numbers without a plus sign. */
   readonly from: OpenWorkspace;
   /** The target. */
   readonly to: OpenWorkspace;
@@ -37,7 +37,7 @@ export async function openMigrationWorkspaces(
   if (isSameState(from.state, to.state)) {
     const { describe, locationSetting } = backendOf(to.state);
     throw new UserError(`${fromName} and ${toName} have the same state, ${describe(to.state, project.root)}`, {
-      hint: `Give each workspace its own state.${locationSetting}.`,
+      hint: `Set a different state.${locationSetting} for each workspace.`,
     });
   }
   const declarations = declarationsOnce(project, { kinds, lookups });

@@ -20,7 +20,7 @@ import { type PreparationInput, type PreparedMigration, prepare } from './prepar
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
-  /** Resources per batch; absent for one batch. */
+  /** The number of resources per batch; undefined for a single batch. */
   readonly batch?: number;
   /** The next batch is started if at most this many resources have failed. Default: 0. */
   readonly maxFailures?: number;
@@ -32,14 +32,14 @@ export interface MigrationInput extends Omit<PreparationInput, 'fromState' | 'to
   readonly onRead?: OnReadProgress;
 }
 
-/** The plan of a migration, and its obstacles. */
+/** The plan of a migration, and the tasks before it. */
 export interface MigrationPreview {
   readonly prepared: PreparedMigration;
   /** Undefined if the checklist has tasks that must be done first. */
   readonly planned: PlanResult | undefined;
   /** The tasks and notes before any write. */
   readonly before: readonly ChecklistItem[];
-  /** Files that are written first, relative to the project. */
+  /** Files that are written before the apply, relative to the project folder. */
   readonly files: readonly string[];
 }
 
@@ -49,14 +49,14 @@ export async function previewMigration(input: MigrationInput): Promise<Migration
   const fromState = await stateToRead(workspaces.from);
   const prepared = await prepare({ ...input, fromState, toState: state });
   const { list, edits, selected } = prepared;
-  const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
-  const unobstructed = selected.filter(({ address }) => !obstructed.has(address));
-  // Plan even if some resources are blocked, so that the checklist has the obstacles of all others.
-  const planned = unobstructed.length === 0 ? undefined : await planMigration(prepared, unobstructed, input);
+  const blocked = new Set(list.of('must').flatMap(({ addresses }) => addresses));
+  const unblocked = selected.filter(({ address }) => !blocked.has(address));
+  // Plan even if some resources are blocked, so that the checklist also has the tasks of the others.
+  const planned = unblocked.length === 0 ? undefined : await planMigration(prepared, unblocked, input);
   if (planned !== undefined) {
     const { document } = planned.plan;
     checkPlan(list, migrationPlan(prepared, document, workspaces));
-    await checkNumberLoss(list, document, { resources: unobstructed, workspaces, options: input.options });
+    await checkNumberLoss(list, document, { resources: unblocked, workspaces, options: input.options });
   }
   return {
     prepared,
@@ -75,7 +75,7 @@ async function planMigration(
   const planned = await planFor({
     ...commonInput({ opened: workspaces.to, state, client, options, onProgress: onRead }),
     desired: resources,
-    // Only migrated resources are selected: a plan of all would also release records.
+    // Only migrated resources are selected, because a plan of all resources would also release records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
     refresh: true,
     allowRecreate: [],

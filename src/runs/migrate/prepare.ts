@@ -63,7 +63,7 @@ export interface PreparedMigration {
 export async function prepare(input: PreparationInput): Promise<PreparedMigration> {
   const { live, fromState, toState, globs } = input;
   const { from, to } = input.workspaces;
-  const load = loader(input);
+  const load = createLoader(input);
   const source = await load(from.project, from.workspace);
   const target = validOnly(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, source);
@@ -81,12 +81,12 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
   const list = new Checklist();
   checkBlockers(list, selected, { indexes, to: to.workspace.name });
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
-    list.add('know', `${address} is left out: resources that need it wait`, ...referring);
+    list.add('know', `${address} is left out, so resources that refer to it must wait`, ...referring);
   }
   const inTarget = new Set(resources.map(({ address }) => address));
   const { name } = to.workspace;
   for (const { address } of source.resources)
-    if (!inTarget.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
+    if (!inTarget.has(address)) list.add('know', `not migrated: skipped by the settings of ${name}`, address);
   checkMapLines(list, uselessLines(source.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.workspaces.declarations(), foreign);
@@ -105,7 +105,7 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
 type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
 /** Returns a function that loads the resources of a workspace. The files are read once, and missing secrets are allowed. */
-function loader({ workspaces, live }: PreparationInput): Load {
+function createLoader({ workspaces, live }: PreparationInput): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
   const declarations =
@@ -150,11 +150,11 @@ interface LoadedWorkspaces {
   readonly source: Desired;
   readonly target: Desired;
   readonly indexes: ReadonlyMap<string, LookupIndex>;
-  /** The addresses of manifests that name records of the source workspace. */
+  /** The addresses of manifests whose `metadata.id` names a record of the source workspace. */
   readonly foreign: ReadonlySet<Address>;
 }
 
-/** Returns the target's resources as if the project file had the map and the source's ids, and the edits that add these. */
+/** Returns the edits that add the map and the source's ids to the project file, and the target's resources after these edits. */
 async function withProjectSettings(
   { names, workspaces: { from, to } }: PreparationInput,
   { load, source, target, indexes, foreign }: LoadedWorkspaces,
@@ -177,7 +177,7 @@ async function withProjectSettings(
   return { resources, edits: [edit] };
 }
 
-/** Notes lines of the map without effect: a spelling mistake would otherwise go unnoticed. */
+/** Adds notes on lines of the map that have no effect, because they may contain a spelling mistake. */
 function checkMapLines(
   list: Checklist,
   { unused, missing }: ReturnType<typeof uselessLines>,
@@ -189,7 +189,7 @@ function checkMapLines(
   for (const name of missing) {
     list.add(
       'know',
-      `the map has "${names.get(name)}" for "${name}", but ${to.workspace.name} has no such name or id yet`,
+      `the map replaces "${name}" with "${names.get(name)}", but ${to.workspace.name} has no such name or id yet`,
     );
   }
 }
@@ -249,23 +249,23 @@ export function leftOutReferences(
 type NamedState = Pick<State, 'resources'> & { readonly name: string };
 
 /**
- * Returns the addresses whose `metadata.id` is a record of the source workspace, which the target workspace does not have.
- * @throws UserError if neither state has the id of a manifest.
+ * Returns the addresses whose `metadata.id` names a record of the source workspace instead of the target workspace.
+ * @throws UserError if an id is in neither state.
  */
 export function foreignIds(
   resources: readonly Resource[],
   { from, to }: { readonly from: NamedState; readonly to: NamedState },
 ): ReadonlySet<Address> {
-  const named = resources.filter(({ id }) => id !== undefined);
+  const withId = resources.filter(({ id }) => id !== undefined);
   const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean => known.get(address)?.id === id;
-  const elsewhere = managedRecords(from);
-  const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));
-  const unknown = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
+  const sourceRecords = managedRecords(from);
+  const foreign = withId.filter((each) => !isOf(to, each) && sourceRecords.has(idKey(each.kind, each.id ?? '')));
+  const unknown = withId.filter((each) => !isOf(to, each) && !foreign.includes(each));
   const [first] = unknown;
   if (first !== undefined) {
-    const more = unknown.length === 1 ? '' : `, and ${unknown.length - 1} more manifests name such records`;
+    const more = unknown.length === 1 ? '' : `; other manifests with this problem: ${unknown.length - 1}`;
     throw new UserError(
-      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor the state of ${to.name} has${more}`,
+      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which is neither in the state of ${from.name} nor in the state of ${to.name}${more}`,
       {
         hint: advice`Import the existing records first: ${command(`apply -w ${from.name}`)}. Then remove metadata.id from the manifests.`,
       },
@@ -274,7 +274,7 @@ export function foreignIds(
   return new Set(foreign.map(({ address }) => address));
 }
 
-/** Returns the edits that remove `metadata.id` of these resources. Does not write them. */
+/** Returns the edits that remove `metadata.id` from these resources. Does not write the edits. */
 function withoutIds(
   root: string,
   { declarations }: Pick<ReadDeclarations, 'declarations'>,
@@ -305,11 +305,11 @@ interface AddedSettings {
   readonly lookupNames: LookupNames;
   readonly patches: ReadonlyMap<Address, JsonObject>;
   readonly from: WorkspaceConfig;
-  /** Ids in the source workspace; empty if the manifests keep theirs. */
+  /** Ids in the source workspace; empty if the manifests keep their ids. */
   readonly ids: Readonly<Record<Address, string>>;
 }
 
-/** Returns the edit that adds these settings to the project file; undefined if the file has them. Does not write it. */
+/** Returns the edit that adds these settings to the project file; undefined if the file has them. Does not write the file. */
 function withSettings(
   { root }: Pick<ProjectConfig, 'root'>,
   { to, lookupNames, patches, from, ids }: AddedSettings,
@@ -333,7 +333,7 @@ function withSettings(
     if (!(error instanceof CannotEdit)) throw error;
     const settings = edits.map(({ path: [, workspace, setting] }) => `${setting} of ${workspace}`);
     throw new UserError(`cannot write ${settings.join(' and ')}: ${error.message}`, {
-      hint: `Add these settings to ${file} yourself, and run again.`,
+      hint: `Add these settings to ${file} yourself, then run the command again.`,
       cause: error,
     });
   }

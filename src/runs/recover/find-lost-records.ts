@@ -18,7 +18,7 @@ interface RecoveryInput extends Omit<DiscoveryInput, 'known' | 'kinds'> {
 }
 
 export interface Recovery {
-  /** The match of each manifest without a record in the state, by address. */
+  /** The match of each manifest without a record in the state. */
   readonly matches: readonly Match[];
   /** Manifests with an unknown create in the state. These creates are not resolved here. */
   readonly unanswered: readonly Address[];
@@ -26,7 +26,7 @@ export interface Recovery {
   readonly merged: MergedBackups;
 }
 
-/** Searches for the records of manifests that have none in the state. Without such manifests, reads nothing from the platform. */
+/** Searches for the records of manifests that have no record in the state. If there are none, does not read the platform. */
 export async function findLostRecords(input: RecoveryInput): Promise<Recovery> {
   const { resources, state } = input;
   const merged = mergeBackups(input.backups, input.workspaceId);
@@ -35,11 +35,11 @@ export async function findLostRecords(input: RecoveryInput): Promise<Recovery> {
   const unmatched = withoutRecord.filter(({ address }) => !state.pending.has(address));
   const result = { unanswered: unanswered.map(({ address }) => address), merged };
   if (unmatched.length === 0) return { ...result, matches: [], missed: [] };
-  const named = unmatched.flatMap(({ kind, id, address }) =>
-    id === undefined ? [] : [{ kind, id, clause: `metadata.id of ${address} names it` }],
+  const namedIds = unmatched.flatMap(({ kind, id, address }) =>
+    id === undefined ? [] : [{ kind, id, clause: `named by metadata.id of ${address}` }],
   );
   const searchedKinds = new Map([...kinds].filter(([name]) => unmatched.some(({ kind }) => kind === name)));
-  const known = [...input.given, ...named, ...merged.known];
+  const known = [...input.given, ...namedIds, ...merged.known];
   const discovery = await discover({ ...input, kinds: searchedKinds, known });
   const { remembered } = merged;
   const matches = matchesFor({ manifests: unmatched, discovery, inUse: recordsInUse(state, merged), remembered });
@@ -62,24 +62,24 @@ function recordsInUse(state: State, { orphans }: MergedBackups): Map<string, Set
 export interface BackupState {
   /** The name of the file. */
   readonly source: string;
-  /** The workspace of the state; undefined if the file does not name one. */
+  /** The workspace of the state; undefined if the file names no workspace. */
   readonly workspaceId: string | undefined;
   readonly resources: ReadonlyMap<Address, { readonly id: string }>;
   readonly pending: ReadonlyMap<Address, PendingCreate>;
   readonly orphans: readonly Orphan[];
 }
 
-/** The merged backups of a state: the newest information on each address. */
+/** The newest information about each address in the backups of a state. */
 interface MergedBackups {
   readonly remembered: ReadonlyMap<Address, BackupRecord>;
-  /** All ids in any backup. */
+  /** All ids in the backups. */
   readonly known: readonly KnownId[];
   /** Unknown creates in the newest backup. */
   readonly pending: ReadonlyMap<Address, PendingCreate>;
   readonly orphans: readonly Orphan[];
 }
 
-/** @param backups the backups, newest first. Those of other workspaces are ignored. */
+/** @param backups the backups, newest first. Backups of other workspaces are ignored. */
 export function mergeBackups(backups: readonly BackupState[], workspaceId: string): MergedBackups {
   const remembered = new Map<Address, BackupRecord>();
   const known = new Map<string, KnownId>();
@@ -119,7 +119,7 @@ export async function restore(
   const orphaned = new Set(session.state.orphans.map(({ kind, id }) => idKey(kind, id)));
   for (const orphan of orphans) {
     const key = idKey(orphan.kind, orphan.id);
-    // The event would release the record at this address.
+    // A `forgotten` event would release the record that the state now has at this address.
     if (managed.has(key) || orphaned.has(key) || session.state.resources.has(orphan.address)) continue;
     await session.record({ type: 'forgotten', address: orphan.address, orphan });
   }

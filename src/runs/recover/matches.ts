@@ -32,11 +32,11 @@ export interface Match {
   readonly resource: Resource;
   /** Most likely first. */
   readonly candidates: readonly MatchCandidate[];
-  /** The exact candidate from the backups, or else the only one, if exact for no other manifest; undefined if a person must decide. */
+  /** The exact candidate from the backups, or else the only exact candidate; undefined if a person must decide. */
   readonly certain: MatchCandidate | undefined;
 }
 
-/** Returns the field of the natural key by which every plan finds the record; undefined if only the id identifies it. */
+/** Returns the field of the natural key by which every plan finds the record; undefined if only the id identifies the record. */
 export function keyFieldOf({ resource: { kind, spec } }: Match): string | undefined {
   return kindNamed(kind).naturalKey?.(spec)?.field;
 }
@@ -45,7 +45,7 @@ interface MatchInput {
   /** Manifests without a record. */
   readonly manifests: readonly Resource[];
   readonly discovery: Discovery;
-  /** Ids by kind of records that are managed or were released. */
+  /** The ids of managed and released records, by kind. */
   readonly inUse: ReadonlyMap<string, ReadonlySet<string>>;
   /** The record of each address according to the backups. */
   readonly remembered: ReadonlyMap<Address, BackupRecord>;
@@ -77,61 +77,61 @@ export function matchesFor(input: MatchInput): Match[] {
 }
 
 function matchesOfKind(manifests: UnmatchedManifests, remembered: MatchInput['remembered']): Match[] {
-  const certain = certainOf(manifests);
+  const certain = certainMatches(manifests);
   const manifestOf = new Map([...certain].map(([manifest, index]) => [index, manifest]));
   return manifests.all.map((manifest) => {
-    const likeliest: CandidateScore[] = [];
+    const best: CandidateScore[] = [];
     manifests.visit(manifest, (score) => {
       const owner = manifestOf.get(score.index);
-      if (owner === undefined || owner === manifest) keepLikeliest(likeliest, score, manifests);
+      if (owner === undefined || owner === manifest) keepBest(best, score, manifests);
     });
-    const candidates = likeliest.flatMap((score) => {
+    const candidates = best.flatMap((score) => {
       const found = manifests.pool[score.index];
       return found === undefined ? [] : [candidateOf(manifest, { score, found, manifests, remembered })];
     });
-    // A certain candidate is also the most likely one: it is in the backups, or is the only exact one.
+    // A certain candidate is also the most likely candidate, because it is in the backups or is the only exact one.
     return { resource: manifest.resource, candidates, certain: certain.has(manifest) ? candidates[0] : undefined };
   });
 }
 
-/** Returns the index of the certain record of each manifest: matching records in the backups come first, then the only exact ones. */
-function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number> {
+/** Returns the index of the certain record of each manifest. Exact records in the backups take precedence over unique exact records. */
+function certainMatches(manifests: UnmatchedManifests): Map<UnmatchedManifest, number> {
   const certain = new Map<UnmatchedManifest, number>();
-  const taken = new Set<number>();
+  const assigned = new Set<number>();
   for (const manifest of manifests.all) {
-    if (manifest.remembered === undefined || taken.has(manifest.remembered)) continue;
+    if (manifest.remembered === undefined || assigned.has(manifest.remembered)) continue;
     manifests.visit(manifest, ({ index, isRemembered, isExact }) => {
       if (!isRemembered || !isExact) return;
       certain.set(manifest, index);
-      taken.add(index);
+      assigned.add(index);
     });
   }
   const fits = uniqueFits(
     manifests,
     manifests.all.filter((manifest) => !certain.has(manifest)),
-    taken,
+    assigned,
   );
   const undecided = manifests.all.filter((manifest) => !certain.has(manifest) && !fits.has(manifest));
   const best = bestAgreement(manifests, undecided);
   for (const [manifest, { index, agrees }] of fits) {
-    // The record may belong to a manifest from which it has drifted, and with which more fields agree.
+    // The record may belong to another manifest with which more of its fields agree, and may have drifted from it.
     if (manifest.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(manifest, index);
   }
   return certain;
 }
 
-/** Returns the manifests with a single exact record that is exact for no other manifest. */
+/** Returns the manifests that have a single exact record, if this record is not exact for any other manifest. */
 function uniqueFits(
   manifests: UnmatchedManifests,
   unsettled: readonly UnmatchedManifest[],
-  taken: ReadonlySet<number>,
+  assigned: ReadonlySet<number>,
 ): Map<UnmatchedManifest, CandidateScore> {
   const fits = new Map<UnmatchedManifest, CandidateScore>();
   const claims = new Map<number, number>();
   for (const manifest of unsettled) {
     let exact = 0;
     manifests.visit(manifest, (score) => {
-      if (!score.isExact || taken.has(score.index)) return;
+      if (!score.isExact || assigned.has(score.index)) return;
       exact++;
       claims.set(score.index, (claims.get(score.index) ?? 0) + 1);
       fits.set(manifest, score);
@@ -141,7 +141,7 @@ function uniqueFits(
   return new Map([...fits].filter(([, { index }]) => claims.get(index) === 1));
 }
 
-/** Returns the number of fields in which the best manifest agrees with a record, by index of the record. */
+/** Returns the maximum number of fields in which a manifest agrees with a record, by index of the record. */
 function bestAgreement(manifests: UnmatchedManifests, undecided: readonly UnmatchedManifest[]): Map<number, number> {
   const best = new Map<number, number>();
   for (const manifest of undecided) {
@@ -152,15 +152,15 @@ function bestAgreement(manifests: UnmatchedManifests, undecided: readonly Unmatc
   return best;
 }
 
-function keepLikeliest(likeliest: CandidateScore[], score: CandidateScore, { pool }: UnmatchedManifests): void {
-  const last = likeliest.at(MAX_OFFERED - 1);
-  if (last !== undefined && likelierFirst(last, score, pool) < 0) return;
-  likeliest.push(score);
-  likeliest.sort((a, b) => likelierFirst(a, b, pool));
-  likeliest.splice(MAX_OFFERED);
+function keepBest(best: CandidateScore[], score: CandidateScore, { pool }: UnmatchedManifests): void {
+  const last = best.at(MAX_OFFERED - 1);
+  if (last !== undefined && compareScores(last, score, pool) < 0) return;
+  best.push(score);
+  best.sort((a, b) => compareScores(a, b, pool));
+  best.splice(MAX_OFFERED);
 }
 
-function likelierFirst(a: CandidateScore, b: CandidateScore, pool: UnmatchedManifests['pool']): number {
+function compareScores(a: CandidateScore, b: CandidateScore, pool: UnmatchedManifests['pool']): number {
   return (
     Number(b.isRemembered) - Number(a.isRemembered) ||
     Number(b.isExact) - Number(a.isExact) ||
@@ -191,30 +191,30 @@ function candidateOf(
     ...evidenceFor(kind, leaves, found),
     isExact: score.isExact,
     clauses: [
-      ...(resource.id !== undefined ? ['metadata.id names it'] : []),
-      ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),
+      ...(resource.id !== undefined ? ['named by metadata.id'] : []),
+      ...(hasKey ? [`same ${kind.naturalKey?.(resource.spec)?.field} as the manifest`] : []),
       ...(source !== undefined ? [`${hasRecord(source)} under this address`] : []),
       ...found.mentions.filter((clause) => source === undefined || clause !== hasRecord(source)),
     ],
   };
 }
 
-/** Returns the clause about a backup that contains the id. */
+/** Returns a clause about a backup that contains the id. */
 export function hasRecord(backup: string): string {
-  return `${backup} has it`;
+  return `recorded in ${backup}`;
 }
 
 /** A manifest without a record. */
 interface UnmatchedManifest {
   readonly resource: Resource;
   readonly leaves: readonly KnownLeaf[];
-  /** Indices of the records that it names by id or natural key; undefined if its fields must identify the record. */
+  /** Indices of the records that the manifest names by id or natural key; undefined if the manifest is matched by its fields. */
   readonly named: readonly number[] | undefined;
-  /** The index of the record that the backups have for it. */
+  /** The index of the record that the backups have for this address. */
   readonly remembered: number | undefined;
 }
 
-/** How well a record of the pool matches a manifest. */
+/** The comparison of a manifest with a record in the pool. */
 interface CandidateScore {
   /** The record's index in the pool. */
   readonly index: number;
@@ -241,7 +241,7 @@ class UnmatchedManifests {
   readonly pool: readonly FoundRecord[];
   readonly all: readonly UnmatchedManifest[];
   readonly #fields: ShownFields;
-  /** Indices of records that a manifest names by id. No other manifest may get them. */
+  /** Indices of records that a manifest names by id, and that no other manifest may get. */
   readonly #claimed: ReadonlySet<number>;
 
   constructor({ kind, pool, wanted, remembered, idOf }: UnmatchedInput) {
@@ -271,7 +271,7 @@ class UnmatchedManifests {
     }));
   }
 
-  /** Visits the records that the manifest names, or else the remembered one and those in which more fields agree than differ. */
+  /** Visits the records that the manifest names. For a manifest without `named`, visits the record in the backups and similar records. */
   visit(manifest: UnmatchedManifest, visitScore: (score: CandidateScore) => void): void {
     if (manifest.named !== undefined) {
       for (const index of manifest.named) visitScore(this.#named(manifest, index));
@@ -325,7 +325,7 @@ function knownLeaves(kind: Kind, { spec }: Resource, idOf: (reference: Reference
   });
 }
 
-/** Compares the fields that the platform returns with a manifest. */
+/** Compares the fields that the platform returns with those of a manifest. */
 function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
   const expected = leaves.map(({ path, value }) => [path, value] as const);
   return evidenceOf(kind, expected, (path) => shownOf(kind, found, path));
@@ -345,7 +345,7 @@ function isKnown(value: Value): boolean {
   return true;
 }
 
-/** The fields of many records as numbers. Equal values have equal numbers, so that each value is made canonical only once. */
+/** Assigns numbers to field values, with equal numbers for equal values, so that each value is normalized only once. */
 class ShownFields {
   readonly #kind: Kind;
   readonly #pool: readonly FoundRecord[];
@@ -366,8 +366,8 @@ class ShownFields {
 
   /** Returns the number of the field for each record; 0 if the platform does not return it. */
   at(path: LeafPath): Int32Array {
-    const known = this.#columns.get(path);
-    if (known !== undefined) return known;
+    const cached = this.#columns.get(path);
+    if (cached !== undefined) return cached;
     const column = Int32Array.from(this.#pool, (found) => {
       const value = shownOf(this.#kind, found, path);
       return value === undefined ? 0 : this.numberOf(path, value);

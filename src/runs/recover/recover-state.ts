@@ -39,14 +39,14 @@ export async function recoverableState(
   }
 }
 
-/** Refuses the backups of another workspace, so that they are not moved away. */
+/** Refuses the backups of another workspace, so that they are not quarantined. */
 function refuseForeign(backups: readonly StateBackup[], workspaceId: string, store: StateStore): void {
   const owners = backups.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
   const [first] = owners;
   if (first === undefined || owners.includes(workspaceId)) return;
   throw new UserError(
     `the old state ${store.location} belongs to workspace ${first}, but ${workspaceId} is configured`,
-    { hint: `Correct workspace_id, or set another \`${store.setting}\` for this workspace.` },
+    { hint: `Fix workspace_id, or set another \`${store.setting}\` for this workspace.` },
   );
 }
 
@@ -67,7 +67,7 @@ export async function recordRecovery(
   { recovery, taken, isLost, ...lock }: RecordingInput,
 ): Promise<string | undefined> {
   const quarantined = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
-  // Newer backups of a lost state have been merged into this one.
+  // For a lost state, newer backups are expected: they have been merged into the new state.
   const options = { ...lock, allowOlderState: isLost || lock.allowOlderState === true };
   // The quarantined files are known to belong to this workspace.
   await opened.inSession({ operation: 'recover', options, isLost }, async (session) => {
@@ -99,7 +99,7 @@ export function unansweredNow(
 
 /**
  * Reads the ids of a workspace from migration maps. Invalid rows are skipped.
- * @throws UserError
+ * @throws UserError if a map cannot be read.
  */
 export async function migratedIds(root: string, workspace: string): Promise<BackupState[]> {
   const folder = path.join(root, MAPS_FOLDER);
@@ -122,7 +122,7 @@ export async function migratedIds(root: string, workspace: string): Promise<Back
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
     throw new UserError(`cannot read ${MAPS_FOLDER}: ${errorMessage(error)}`, {
-      hint: 'This folder has the ids of migrations. Make it readable, or move it away.',
+      hint: 'This folder contains the id maps of migrations. Make it readable, or move it away.',
       cause: error,
     });
   }

@@ -14,7 +14,7 @@ export interface StateBackend<Settings extends object = object, Location extends
   readonly description: string;
   /** The setting that distinguishes the states of two workspaces. */
   readonly locationSetting: string;
-  /** Returns the location that the settings specify. Must not access anything. */
+  /** Returns the location that the settings specify. Must not perform I/O. */
   locate(settings: Settings, owner: StateOwner): Location;
   /** Returns a key that is equal for all locations of the same state. */
   keyOf(location: Location): string;
@@ -22,14 +22,14 @@ export interface StateBackend<Settings extends object = object, Location extends
   describe(location: Location, root: string): string;
   /** Returns the absolute path of the state; absent if the backend does not use local files. */
   fileOf?(location: Location): string;
-  /** Returns the absolute path of a local folder that a setting names, if any. A fetched project may not choose it freely. */
+  /** Returns the absolute path of a local folder that a setting specifies, if any. A fetched project may use only certain folders. */
   folderOf?(location: Location): { readonly setting: string; readonly path: string } | undefined;
-  /** Opens the store. Must not access anything yet, and must load large packages only when the store is used. */
+  /** Opens the store. Must not access the storage yet, and must load large packages only when the store is used. */
   open(location: Location, user: StoreUser): ObjectStore;
   /** Reads the settings of this machine that the store needs; absent if it needs none. Must not access the store. */
   prepare?(location: Location, user: StoreUser): Promise<void>;
   /**
-   * Returns the SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
+   * Returns the SQL that an administrator runs first; absent if no preparation is needed. Must not perform I/O.
    * @throws UserError if required settings are missing.
    */
   setUp?(location: Location): string;
@@ -44,9 +44,9 @@ export interface StateOwner {
   readonly source?: string | undefined;
 }
 
-/** The user of a state: a process with its project. */
+/** The process that uses a state, and its project. */
 export interface StoreUser extends LockUser {
-  /** Absolute path of the project folder. Messages name states by their path relative to it. */
+  /** Absolute path of the project folder. Messages contain the paths of states relative to this folder. */
   readonly root: string;
   /** Redacts secrets in the history. */
   redact?: ((text: string) => string) | undefined;
@@ -63,7 +63,7 @@ export interface StoreUser extends LockUser {
   debug?: ((message: string) => void) | undefined;
   warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
-  /** Reads settings of this machine the first time, and later returns the first result. Absent to read them each time. */
+  /** Caches a setting of this machine: calls `read` only once for each name. If absent, settings are read each time. */
   once?: (<T>(name: string, read: () => Promise<T>) => Promise<T>) | undefined;
   /** Parses the state for reads without a lock; default: `parseState`. */
   readonly parse?: typeof parseState | undefined;

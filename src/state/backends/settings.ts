@@ -26,7 +26,7 @@ export function secretTextSetting(text: z.ZodType<string>, about: SettingDescrip
     .register(settingForms, { forms: ['text', '$secret', '$env'] });
 }
 
-/** Returns the text of a setting. @param hintFor takes the name of the secret. @throws UserError for a secret that is not set. */
+/** Returns the text of a setting. @param hintFor returns the hint for a secret's name. @throws UserError for a secret that is not set. */
 export function requiredText(setting: string, value: Secret | string, hintFor?: (name: string) => string): string {
   if (typeof value === 'string') return value;
   if (value.isSet) return value.reveal();
@@ -48,7 +48,7 @@ export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
-/** Formats settings in one line, for `state move --from`. Omits values other than strings, secrets and booleans. */
+/** Formats settings on one line, for `state move --from`. Omits values other than strings, secrets and booleans. */
 export function flowMapping(settings: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(settings).flatMap(([name, value]) => {
     if (typeof value === 'boolean') return [`${name}: ${value}`];

@@ -32,7 +32,7 @@ interface StoreRequest {
 
 type StoreResponse = AttemptResult & { readonly type: 'response' };
 
-/** Sends the requests of a store or its SDK like all others: through the proxy and with the additional certificates. */
+/** Sends the requests of a store or its SDK through the configured proxy, and with the configured additional certificates. */
 export class StoreRequests {
   readonly #options: RequestsOptions;
   readonly #timeoutMilliseconds: number;
@@ -50,7 +50,7 @@ export class StoreRequests {
     });
   }
 
-  /** @throws UserError if a retry cannot help; Error if there was no response. */
+  /** Sends a request. @throws UserError for a permanent failure; Error for a temporary failure without a response. */
   async send({ method, url, headers, body, signal }: StoreRequest): Promise<StoreResponse> {
     const { user } = this.#options;
     const network = user.network?.(url.href) ?? {};
@@ -62,7 +62,7 @@ export class StoreRequests {
       body: body instanceof Uint8Array ? Buffer.from(body) : typeof body === 'string' ? body : undefined,
       signal: signal instanceof AbortSignal ? signal : new AbortController().signal,
     });
-    user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no answer'}`);
+    user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no response'}`);
     if (result.type === 'failure') throw this.#failure(result, url.host, network);
     this.#reachedHosts.add(url.host);
     if (result.status === 407 && network.proxy !== undefined) {

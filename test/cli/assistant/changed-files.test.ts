@@ -57,7 +57,7 @@ describe('files that change while voxform mcp runs', () => {
     await using assistant = await TestAssistant.open(workspace, starting);
     await folder.write('x.sh', HOSTILE);
     const { message } = await assistant.error('plan', { workspace: 'test' });
-    expect(message).toContain('the secret VOXFORM_API_KEY was not read when this server started: restart it');
+    expect(message).toContain('the secret VOXFORM_API_KEY was not read when this server started: restart the server');
     expect(hasRun(workspace)).toBe(false);
   });
 
@@ -80,7 +80,7 @@ describe('files that change while voxform mcp runs', () => {
       expect((await assistant.result('validate')).result).toMatchObject({ errors: 0 });
       const { diagnostics } = await assistant.error('plan');
       expect(JSON.stringify(diagnostics)).toContain(
-        `no $env named the environment variable ${name} when this server started; restart the server`,
+        `the environment variable ${name} was not used by any $env when this server started; restart the server`,
       );
     }
   });
@@ -177,7 +177,7 @@ describe('files that change while voxform mcp runs', () => {
     await folder.write('voxform.yaml', projectFile(emulator));
     for (const name of ['plan', 'status', 'history']) {
       expect(await assistant.error(name)).toMatchObject({
-        message: expect.stringContaining('does not know this project'),
+        message: expect.stringContaining('could not load this project'),
         hint: expect.stringContaining('restart'),
       });
     }

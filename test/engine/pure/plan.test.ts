@@ -175,7 +175,7 @@ describe('one resource', () => {
       reason: 'no manifest declares it any more, and its record is missing',
       resources: [],
       state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
-      planned: { action: 'forget', notices: ['R1 is missing from the platform since 2030-01-01T00:00:00.000Z'] },
+      planned: { action: 'forget', notices: ['R1 has been missing from the platform since 2030-01-01T00:00:00.000Z'] },
     },
     {
       reason: 'no manifest declares it any more, and its create had no clear answer',
@@ -211,7 +211,7 @@ describe('one resource', () => {
       released: ['llm_config.api_key', 'llm_config.model'],
     });
     expect(document.warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('llm_config.api_key left the manifest'),
+      expect.stringContaining('llm_config.api_key was removed from the manifest'),
     ]);
   });
 

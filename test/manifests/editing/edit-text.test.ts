@@ -320,14 +320,14 @@ const refused: readonly (Omit<Case, 'expected'> & { readonly why: string })[] = 
     text: 'a: &x one\nb: *x\nc: *x\n',
     path: ['a'],
     value: 'two',
-    why: 'the value is part of &x, which 2 other places of the file use as well',
+    why: 'the value is part of &x, to which 2 aliases in the file refer',
   },
   {
     reason: 'a part of an anchored object would as well',
     text: 'a: &x { c: 1 }\nb: *x\n',
     path: ['a', 'c'],
     value: 2,
-    why: 'the value is part of &x, which another place of the file uses as well',
+    why: 'the value is part of &x, to which 1 alias in the file refers',
   },
   {
     reason: 'what an alias stands for is not opened up',
@@ -348,7 +348,7 @@ const refused: readonly (Omit<Case, 'expected'> & { readonly why: string })[] = 
     text: 'a: &x { b: 1 }\ne: { <<: *x, f: 1 }\n',
     path: ['e', 'b'],
     value: undefined,
-    why: 'the value is merged with <<, which is used elsewhere in the file',
+    why: 'the value is merged with << from an object that is used elsewhere in the file',
   },
   {
     reason: 'a tag would say something else of the new value',

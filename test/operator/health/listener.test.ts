@@ -150,7 +150,7 @@ describe('the listener', () => {
     });
     for (const path of ['status', 'metrics']) {
       const answer = await fetch(`${listener.url}/${path}`);
-      expect([answer.status, await answer.json()]).toEqual([503, { error: 'no answer within 0.02 s' }]);
+      expect([answer.status, await answer.json()]).toEqual([503, { error: 'no response within 0.02 s' }]);
     }
     await listener.close();
   });

@@ -20,7 +20,7 @@ export async function openContainer(settings: AzureLocation, location: string, u
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
   // The SDK must not retry: the retries of the state store check first whether a write was stored.
   const client = httpClient(location, user);
-  // The type lacks `httpClient`, but the client passes it on to its pipeline.
+  // The type lacks `httpClient`, but the client passes this option on to its pipeline.
   const options = {
     httpClient: client as unknown as StoragePipelineOptions['httpClient'],
     retryOptions: { maxTries: 1 },
@@ -31,12 +31,12 @@ export async function openContainer(settings: AzureLocation, location: string, u
       return new AzureContainer(new ContainerClient(text, container, options), settings, location);
     } catch {
       throw new UserError(`${connectionString.name} is not a connection string of Azure Storage`, {
-        hint: 'Copy it in the Azure portal: Security + networking > Access keys.',
+        hint: 'Copy it from the Azure portal: Security + networking > Access keys.',
       });
     }
   }
   if (settings.account === undefined && settings.endpoint === undefined) {
-    throw new UserError('state.account is not set', { hint: 'Set it, or state.connection_string.' });
+    throw new UserError('state.account is not set', { hint: 'Set state.account or state.connection_string.' });
   }
   const base = (settings.endpoint ?? `https://${settings.account}.blob.core.windows.net`).replace(/\/$/, '');
   const url = `${base}/${container}`;
@@ -49,7 +49,7 @@ export async function openContainer(settings: AzureLocation, location: string, u
     );
   }
   if (isFetched) {
-    throw new UserError('a project that a fleet fetched needs its own credentials for a state in Azure', {
+    throw new UserError('a project fetched by a fleet needs its own credentials for a state in Azure', {
       hint: 'Set state.connection_string or state.sas_token. A fetched project must not use the credentials of the machine.',
     });
   }

@@ -21,10 +21,10 @@ import {
 import { flowMapping } from '../settings.ts';
 import type { Bucket, BucketLocation, PutCondition } from './bucket.ts';
 
-/** In milliseconds. A machine's clock may be wrong by two minutes. */
+/** Times in milliseconds. They allow for machines whose clocks are wrong by up to two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** The maximum number of characters of journal or history in the head. More are moved to an object. */
+/** The maximum number of characters of the journal or the history in the head. A longer part is moved to a separate object. */
 const MAX_END = 32 * 1024;
 const MAX_HISTORY_OBJECTS = 64;
 const MAX_EARLIER = 10;
@@ -36,8 +36,8 @@ const MAX_SIBLINGS = 200;
 
 const HOUR_MS = 3_600_000;
 /**
- * The minimum age for removal. A newer object that the head does not name may belong to a write in flight, or to the previous head, which
- * a reader may still use.
+ * The minimum age for removing an object that the head does not refer to. A newer object may belong to a write in flight, or to the
+ * previous head, which a reader may still use.
  */
 const MIN_UNUSED_MS = 24 * HOUR_MS;
 
@@ -56,8 +56,9 @@ interface CachedState {
 }
 
 /**
- * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and the older lines of the journal and the
- * history are objects that never change. A write takes at most two requests, except the first one, a conversion and a cleanup.
+ * A state in a bucket. The head is the only object that is replaced, and only if no other run has replaced it. The document and the older
+ * lines of the journal and the history are objects that never change. A write takes at most two requests, except for the first write, a
+ * conversion and a cleanup.
  */
 export function createBucketStore<Location extends BucketLocation>(options: BucketStoreOptions<Location>): ObjectStore {
   const { name: backendName, backend, settings, user, open } = options;
@@ -73,15 +74,15 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     return opened;
   };
 
-  const withSilence = (content: StoredContent): StoredContent => ({
+  const withHeartbeatAge = (content: StoredContent): StoredContent => ({
     ...content,
     secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
   });
 
-  const object = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
+  const readObject = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
     objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
 
-  /** Returns the objects; undefined if the head has changed. @throws LostState if an object is missing although the head names it. */
+  /** Returns the objects; undefined if the head has changed. @throws LostState if an object is missing although the head refers to it. */
   const objectsOf = async (
     names: readonly string[],
     tag: string,
@@ -89,7 +90,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   ): Promise<readonly Uint8Array[] | undefined> => {
     const found: Uint8Array[] = [];
     for (const name of names) {
-      const bytes = await object(name, signal);
+      const bytes = await readObject(name, signal);
       if (bytes === undefined) {
         const now = await (await bucketOf()).get(HEAD, signal);
         if (now?.tag !== tag) return undefined;
@@ -138,7 +139,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     return now?.head;
   };
 
-  /** Removes objects that the head does not name and that are older than `minAge` milliseconds. */
+  /** Removes objects that are older than `minAge` milliseconds and that the head does not refer to. */
   const clean = async (head: Head, minAge: number, signal: AbortSignal): Promise<void> => {
     const bucket = await bucketOf();
     const listed = await bucket.list(signal);
@@ -155,7 +156,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     setting,
     timing: TIMING,
     async read(signal) {
-      return withSilence((await readKnown(signal))?.content ?? NO_CONTENT);
+      return withHeartbeatAge((await readKnown(signal))?.content ?? NO_CONTENT);
     },
     async write(change, base, signal) {
       const bucket = await bucketOf();
@@ -169,7 +170,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
       const bytes = Buffer.from(`${JSON.stringify(head, null, 2)}\n`);
       const tag = await bucket.put(HEAD, bytes, signal, condition).catch(async (error) => {
         if (!(error instanceof WriteConflict)) throw error;
-        // Some stores refuse one of two overlapping writes even if the other one fails.
+        // Some stores refuse one of two overlapping writes even if the other write fails.
         const isUnchanged = (await readKnown(signal))?.content.revision === base.revision;
         throw isUnchanged ? new Error('the store refused a write although the state is unchanged') : error;
       });
@@ -232,7 +233,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   };
 }
 
-/** Returns the keys of other workspaces. If access to them is denied, warns and returns none: each state may have its own access policy. */
+/** Returns the keys of other workspaces. If access is denied, only warns, because each state may have its own access policy. */
 async function siblingKeys(
   bucket: Bucket,
   { location, user }: { readonly location: string; readonly user: StoreUser },
@@ -251,7 +252,7 @@ function isOurs(name: string): boolean {
   return /^[0-9a-f-]{36}\.(?:state|journal|history|probe)$/.test(name);
 }
 
-/** Returns the head after the change, and the new objects that it names. */
+/** Returns the head after the change, and the new objects that the head refers to. */
 function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMap<string, Uint8Array> } {
   const { write, state, document, journal, lock, history, converted } = change;
   const head: Head = { ...before, write };
@@ -299,20 +300,20 @@ const part = (kind: string) => z.string().regex(new RegExp(`^[0-9a-f-]{36}\\.${k
 const head = lazy(() =>
   z.looseObject({
     version: z.literal(1),
-    /** `Change.write` of the last write. */
+    /** The id of the last write (`Change.write`). */
     write: z.string(),
     lock: storedLock().nullable(),
     /** Lineage and serial of the document, for readers of the file; null for the mark of a moved state. */
     lineage: z.string().nullable(),
     serial: z.number().nullable(),
-    /** The workspace id of the document. Earlier versions did not write it. */
+    /** The workspace id of the document. Earlier versions of voxform did not write this field. */
     workspace_id: z.string().nullish(),
     /** Name of the object with the document; null if there is no document. */
     state: part('state').nullable(),
-    /** Names of the objects with the journal. Its last lines are in `journal_end`. */
+    /** Names of the objects with the journal. The last lines of the journal are in `journal_end`. */
     journal: z.array(part('journal')),
     journal_end: z.string(),
-    /** Names of the objects with the history. Its last lines are in `history_end`. */
+    /** Names of the objects with the history. The last lines of the history are in `history_end`. */
     history: z.array(part('history')),
     history_end: z.string(),
     /** True for a store that compares tags only without quotes. */
@@ -341,7 +342,7 @@ function newHead(bareTags: boolean, now: Date): Head {
   };
 }
 
-/** Returns the head of a state; undefined if the bytes are something else. */
+/** Returns the head of a state; undefined if the bytes are not a head. */
 function headIn(bytes: Uint8Array): Head | undefined {
   return head().safeParse(tryParseJson(Buffer.from(bytes).toString())).data;
 }
@@ -351,7 +352,7 @@ function parseHead(bytes: Uint8Array, { location, setting }: Pick<ObjectStore, '
   const found = headIn(bytes);
   if (found !== undefined) return found;
   throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
-    hint: advice`Nothing was changed. Set ${setting} to a value that nothing else uses, or update voxform. If it is damaged, restore an earlier version of ${HEAD}. Without versions, keep copies of it and of the newest object ending in .state, delete ${HEAD}, and run ${command('state push FILE')}`,
+    hint: advice`Nothing was changed. Set ${setting} to a value that nothing else uses, or upgrade voxform. If ${HEAD} is damaged, restore an earlier version of it. If the bucket keeps no versions, copy ${HEAD} and the newest object ending in .state, delete ${HEAD}, and run ${command('state push FILE')}`,
   });
 }
 
@@ -374,7 +375,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
     }
   };
   const refused = (header: string): UserError =>
-    new UserError(`the store of ${location} ignores the condition ${header} of a write`, {
+    new UserError(`the store of ${location} ignores the ${header} condition of a write`, {
       hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes. With Ceph, use a bucket without versions.',
     });
   try {
@@ -386,7 +387,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
     if ((await put({ tag: first })) !== undefined) return false;
     if ((await put({ tag: other, isBare: true })) !== undefined) throw refused('If-Match');
     if ((await put({ tag: first, isBare: true })) !== undefined) return true;
-    throw new UserError(`the store of ${location} refuses the condition If-Match with the current tag of an object`, {
+    throw new UserError(`the store of ${location} rejects the If-Match condition although the tag is current`, {
       hint: 'Use Amazon S3, or another store with conditional writes.',
     });
   } finally {

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { about } from '../../../values/described.ts';
 import { isPlainAddress } from '../settings.ts';
 
-/** The objects of one state in an S3 bucket or an Azure container. Each driver implements it. Names are relative to the state's key. */
+/** The objects of one state in an S3 bucket or an Azure container, implemented by each driver. Names are relative to the state's key. */
 export interface Bucket {
   /** @returns undefined if the object does not exist. */
   get(name: string, signal: AbortSignal): Promise<BucketObject | undefined>;
   /**
    * @returns the tag of the stored object.
-   * @throws WriteConflict if the condition is not met. After errors other than UserError, the object may be stored.
+   * @throws WriteConflict if the condition is not met. After errors other than UserError, the object may have been stored.
    */
   put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string>;
   list(signal: AbortSignal): Promise<readonly ListedObject[]>;
@@ -30,7 +30,7 @@ interface ListedObject {
   readonly modified: Date;
 }
 
-/** The condition of a write: the object must have that tag, or must not exist. */
+/** The condition of a write: the object must have this tag, or must not exist. */
 export type PutCondition =
   | { readonly isAbsent: true }
   | {
@@ -73,7 +73,7 @@ interface Siblings {
   readonly after: string;
 }
 
-/** The properties of a state in a bucket that follow from its settings and its project. */
+/** The properties of a state's location in a bucket that are derived from the settings and the project. */
 export interface BucketLocation {
   /** Undefined if the keys of other workspaces are unknown. */
   readonly siblings: Siblings | undefined;
@@ -81,7 +81,7 @@ export interface BucketLocation {
   readonly isFetched: boolean;
 }
 
-/** Returns undefined unless the setting contains `{workspace}` exactly once. */
+/** Returns the parts of the setting; undefined unless the setting contains `{workspace}` exactly once. */
 export function siblingsOf(setting: string): Siblings | undefined {
   const [before = '', after, ...more] = setting.split('{workspace}');
   return after === undefined || more.length > 0 ? undefined : { before, after };
@@ -89,7 +89,7 @@ export function siblingsOf(setting: string): Siblings | undefined {
 
 /**
  * Returns the keys of states in these folders.
- * @param folders have a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
+ * @param folders key prefixes with a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
  */
 export function keysIn(folders: readonly string[], { before, after }: Siblings): string[] {
   const end = after.split('/')[0] ?? '';

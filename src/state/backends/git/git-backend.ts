@@ -22,7 +22,7 @@ const settings = lazyStrictObject(() => ({
       }),
     {
       description:
-        'Repository with the state: the name of a remote of the repository of the project, or an address; default: origin.',
+        "Repository with the state: the name of a remote of the project's repository, or an address; default: origin.",
       examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
     },
   ).optional(),

@@ -8,7 +8,7 @@ export interface RemoteContext {
   /** The remote for messages. */
   readonly remote: string;
   readonly ref: string;
-  /** True until the remote has responded once: until then, an unknown host is a mistake in the settings. */
+  /** True until the first response of the remote. Until then, an unknown host is a mistake in the settings. */
   readonly isFirst: boolean;
   /** Redacts secrets. */
   redact(text: string): string;
@@ -29,12 +29,12 @@ const UNUSABLE =
   /transport '.*' not allowed|returned error: 4(?!08|25|29)\d\d|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
-/** Returns the error for a remote that cannot be read or written: a `UserError` if a retry cannot help. */
+/** Returns the error for a remote that cannot be read or written: a `UserError` for a permanent failure. */
 export function refusalOf(errorOutput: string, { remote, isFirst, redact }: RemoteContext): Error {
   const message = redact(shortError(errorOutput)) || 'git failed without a message';
   if (CREDENTIALS.test(errorOutput)) {
     return new UserError(`the remote ${remote} refused access: ${message}`, {
-      hint: 'The state is read and written with the credentials of git on this machine. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
+      hint: 'voxform reads and writes the state with the git credentials of this machine. Give them push access, e.g. permissions: contents: write in GitHub Actions.',
     });
   }
   if (MISSING.test(errorOutput)) {
@@ -54,7 +54,7 @@ export function refusalOf(errorOutput: string, { remote, isFirst, redact }: Remo
 /** Returns the error for a ref that cannot be fetched, because the remote lacks objects or has damaged ones. */
 export function damageOf(errorOutput: string, { remote, ref, redact }: RemoteContext): UserError {
   return new UserError(`the repository at the remote ${remote} is damaged: ${redact(shortError(errorOutput))}`, {
-    hint: `Repair the repository (git fsck), or push ${ref} again from a clone that has it.`,
+    hint: `Repair the repository (git fsck), or push ${ref} again from a clone that contains this ref.`,
   });
 }
 
@@ -69,7 +69,7 @@ export function pushRefusalOf(printed: string, errorOutput: string, context: Rem
   if (!DECLINED.test(reason)) return new Error(message);
   return new UserError(`the remote ${remote} rejected a push to ${ref}: ${message}`, {
     hint: ref.startsWith('refs/heads/')
-      ? 'Allow these credentials to push to that branch, or set state.ref to another one.'
-      : 'Allow these credentials to push to it, or keep the state in a branch: state.ref: refs/heads/voxform/{workspace}',
+      ? 'Allow these credentials to push to this branch, or set state.ref to another branch.'
+      : 'Allow these credentials to push to this ref, or keep the state in a branch: state.ref: refs/heads/voxform/{workspace}',
   });
 }

@@ -18,7 +18,7 @@ import { type GitLocation, isRemoteName, shownRemote } from './git-settings.ts';
 
 /** The repository with the state, and the parameters with which git connects to it. */
 export interface GitRemote {
-  /** The name of the remote as an argument for git. Its address is only in the environment. */
+  /** The name of the remote as an argument for git. The address of the remote is only in the environment. */
   readonly name: string;
   readonly env: ProcessEnvironment;
   /** The folder for relative addresses. */
@@ -57,7 +57,7 @@ interface FindOptions {
 
 /**
  * Finds the remote. Reads only git's settings.
- * @throws UserError if there is no such remote, or it may not be used.
+ * @throws UserError if the remote does not exist, or may not be used.
  */
 export async function findRemote(location: GitLocation, { env, signal, ownPrograms }: FindOptions): Promise<GitRemote> {
   const own = folderEnvironment(env);
@@ -73,7 +73,7 @@ export async function findRemote(location: GitLocation, { env, signal, ownProgra
   if (!ownPrograms) await refusePrograms({ env: own, cwd: root, signal });
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
   const { name, address, settings } = resolveRemote(location, { all, cwd, errorOutput: shortError(top.errorOutput) });
-  const connection = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
+  const connection = withoutKnown(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {
     name,
@@ -91,11 +91,11 @@ export async function findRemote(location: GitLocation, { env, signal, ownProgra
 const PROGRAMS =
   /^(core\.(sshcommand|askpass|gitproxy)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack))$/s;
 
-/** @throws UserError if the configuration of the repository, rather than that of the user, specifies programs to run. */
+/** @throws UserError if the configuration of the repository, as opposed to the user's configuration, specifies programs to run. */
 async function refusePrograms(call: GitCall): Promise<void> {
   const { code, out, errorOutput } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
   if (code !== 0) throw new UserError(`git config: ${shortError(errorOutput)}`);
-  // The scope and the setting alternate.
+  // The output alternates between scopes and settings.
   const fields = out.toString().split('\0');
   const programSettings = fields.flatMap((scope, index) => {
     const [name = ''] = fields[index + 1]?.split('\n') ?? [];
@@ -105,12 +105,12 @@ async function refusePrograms(call: GitCall): Promise<void> {
   throw new UserError(
     `the configuration of this Git repository specifies programs, which voxform does not run: ${programSettings.join(', ')}`,
     {
-      hint: 'An AI assistant could change these programs. Move the settings to the configuration of the user: git config --global',
+      hint: 'An AI assistant could change these programs. Move the settings to your user configuration: git config --global',
     },
   );
 }
 
-/** Returns the folder or its nearest existing parent: a fetched project may have no folder on this machine. */
+/** Returns the folder or its nearest existing parent, because a fetched project may have no folder on this machine. */
 function existingFolder(folder: string): string {
   const parent = path.dirname(folder);
   return existsSync(folder) || parent === folder ? folder : existingFolder(parent);
@@ -152,7 +152,7 @@ function resolveRemote(
   }
   if (location.source !== undefined && !isSource && isRemoteName(remote)) {
     throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
-      hint: 'origin is the repository of --git. To use another one, set state.remote to its address.',
+      hint: 'origin is the repository of --git. To use another repository, set state.remote to its address.',
     });
   }
   if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, errorOutput });
@@ -191,8 +191,8 @@ function settingsIn(listed: Buffer): GitSetting[] {
     });
 }
 
-/** Removes the settings that git finds itself. A duplicate header, for example, would be sent twice. */
-function without(all: readonly GitSetting[], known: readonly GitSetting[]): GitSetting[] {
+/** Removes the settings that git also finds outside the user's repository. Otherwise, git would send a header twice, for example. */
+function withoutKnown(all: readonly GitSetting[], known: readonly GitSetting[]): GitSetting[] {
   const counts = new Map<string, number>();
   const keyOf = ([name, value]: GitSetting): string => `${name}\n${value}`;
   for (const each of known) counts.set(keyOf(each), (counts.get(keyOf(each)) ?? 0) + 1);

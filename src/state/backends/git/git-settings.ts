@@ -9,11 +9,11 @@ export interface GitLocation {
   readonly remote: Secret | string;
   /** A full ref. */
   readonly ref: string;
-  /** Pattern of the refs of other workspaces, in addition to the default ones. */
+  /** Pattern of the refs of other workspaces, in addition to the default refs. */
   readonly siblings?: string | undefined;
-  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths are relative to it. */
+  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths start from this folder. */
   readonly root: string;
-  /** Address of the repository that the project was fetched from. If present, it is `origin`, and there are no other remotes. */
+  /** Address of the repository that the project was fetched from. If present, this repository is `origin`, and no other remotes exist. */
   readonly source?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function shownRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   return remote.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
-/** Returns the remote in the form that follows the words "the remote". */
+/** Returns the remote for messages, in a form that can follow the words "the remote". */
 export function namedRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   return remote instanceof Secret ? `in ${remote.name}` : shownRemote({ remote });
 }

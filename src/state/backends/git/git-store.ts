@@ -22,7 +22,7 @@ import { type GitLocation, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
 import { commitStream, HISTORY, isOurs, journalFiles, journalIndex, LOCK, STATE, writeOf } from './state-commit.ts';
 
-/** In milliseconds. Heartbeats are rare, because a push takes up to several seconds. A machine's clock may be wrong by two minutes. */
+/** Times in milliseconds. Heartbeats are rare, because a push takes up to several seconds. Clocks may be wrong by up to two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
 /** The pattern of the refs of workspaces without `state.ref`. */
@@ -35,7 +35,7 @@ const EARLIER_COMMITS = 1_000;
 /** The maximum number of attempts to read the ref while it moves. */
 const MAX_READS = 4;
 
-/** Ignores refs without a state. */
+/** An error handler that ignores refs without a state. */
 function ignoreForeign(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
@@ -45,13 +45,13 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   const { ref } = settings;
   let last = NO_CONTENT;
 
-  const withSilence = (content: StoredContent): StoredContent => ({
+  const withHeartbeatAge = (content: StoredContent): StoredContent => ({
     ...content,
     secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
   });
 
   const foreign = (reason: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(settings)} is not a state of voxform: ${reason}`, {
+    new UserError(`${ref} of ${shownRemote(settings)} is not a voxform state: ${reason}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
@@ -92,7 +92,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     }
     const journal = [...files].flatMap(([name, bytes]) => (journalIndex(name) === undefined ? [] : [bytes]));
     const lock = files.get(LOCK);
-    return withSilence({
+    return withHeartbeatAge({
       revision: tip,
       write,
       state: files.get(STATE),
@@ -106,7 +106,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     for (let attempt = 1; attempt <= MAX_READS; attempt++) {
       const tip = await access.tip(signal);
       if (tip === undefined) return NO_CONTENT;
-      if (tip === last.revision) return withSilence(last);
+      if (tip === last.revision) return withHeartbeatAge(last);
       const content = await contentAt(tip, signal);
       if (content !== undefined) {
         last = content;
@@ -146,7 +146,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     return files;
   };
 
-  /** Creates the commit in the cache. Returns its id; undefined if its parent is missing. */
+  /** Creates the commit in the cache. Returns the id of the commit; undefined if the parent commit is missing. */
   const commit = async (change: Change, base: StoredContent, signal: AbortSignal): Promise<string | undefined> => {
     const files = await filesOf(change, base, signal);
     if (files === undefined) return undefined;

@@ -15,12 +15,12 @@ const MAX_LOOSE_OBJECTS = 6_700;
 const MAX_BYTES = 256_000_000;
 const MAX_SHALLOW_BYTES = 64_000;
 
-/** Git distributes objects over 256 folders. As in git, one of them is a sample of all. */
+/** Git distributes loose objects over 256 folders. One folder serves as a sample for estimates, as in git itself. */
 const SAMPLE = { folder: '17', of: 256 };
 
 /**
  * A separate bare repository for the objects of one remote, so that the user's repository stays unchanged. It may be deleted at any time,
- * because the remote has all of its objects.
+ * because the remote has all objects.
  */
 export class ObjectCache {
   readonly #remote: GitRemote;
@@ -119,7 +119,7 @@ async function discard(folder: string): Promise<void> {
   if (!isMissing) await rm(renamed, { recursive: true, force: true });
 }
 
-/** Returns a folder that only this user can write to, because objects of other users must not become the state. */
+/** Returns a folder that only this user can write to, because objects from other users must not get into the state. */
 async function temporaryFolder(): Promise<string> {
   const uid = process.getuid?.();
   const folder = path.join(tmpdir(), `voxform-${uid ?? 'cache'}`);

@@ -14,7 +14,7 @@ const DAMAGE =
 
 type AccessUser = Pick<StoreUser, 'env' | 'cacheFolder' | 'redact' | 'once'>;
 
-/** Reads and writes one ref of a remote, its sibling refs, and the fetched objects. Each method runs at most a few git commands. */
+/** Reads and writes one ref of a remote, and reads sibling refs and fetched objects. Each method runs at most a few git commands. */
 export class RefAccess {
   readonly #location: GitLocation;
   readonly #user: AccessUser;
@@ -40,7 +40,7 @@ export class RefAccess {
     return (await this.list([ref], signal)).get(ref);
   }
 
-  /** Returns the commit of each ref that matches, and that of HEAD. */
+  /** Returns the commits of HEAD and of each matching ref, by the name of the ref. */
   async list(patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const remote = await this.#findRemote(signal);
     const { code, out, errorOutput } = await requireGit(
@@ -98,7 +98,7 @@ export class RefAccess {
     throw pushRefusalOf(out.toString(), errorOutput, this.#context);
   }
 
-  /** Reads objects from the cache; an object is undefined if it is missing. Returns undefined if the cache is damaged. */
+  /** Reads objects from the cache. Missing objects are undefined. Returns undefined if the cache is damaged. */
   async objects(names: readonly string[], signal: AbortSignal): Promise<(GitObject | undefined)[] | undefined> {
     if (names.length === 0) return [];
     const input = [Buffer.from(names.map((name) => `${name}\n`).join(''))];
@@ -108,7 +108,7 @@ export class RefAccess {
 
   /** Runs git in the cache. Must be called after `tip`. */
   async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
-    if (this.#cache === undefined) throw new Error('the ref was not looked up yet');
+    if (this.#cache === undefined) throw new Error('the ref has not been read yet');
     return requireGit(this.#cache.git(args, signal, input));
   }
 

@@ -7,7 +7,8 @@ export const LOCK = 'lock.json';
 export const HISTORY = 'history.jsonl';
 
 /**
- * The size in bytes after which the journal continues in another file, so that the cost of a write is bounded. It is part of the format.
+ * The size in bytes after which the journal continues in another file, so that the cost of a write is bounded. The size is part of the
+ * format.
  */
 const JOURNAL_FILE_BYTES = 256_000;
 
@@ -21,7 +22,7 @@ export function journalIndex(name: string): number | undefined {
   return found === null ? undefined : Number(found[1] ?? 0);
 }
 
-/** Divides the journal into files. The first byte of a line determines its file, so that appended lines change only the last files. */
+/** Divides the journal into files. The offset of a line determines its file, so that appended lines change only the last files. */
 export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   let start = 0;
@@ -43,7 +44,7 @@ export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
 interface NewCommit extends Pick<Change, 'write' | 'summary'> {
   readonly parent: string | undefined;
   readonly at: Date;
-  /** Files by name; null removes one. */
+  /** File contents by name. Null removes a file. */
   readonly files: ReadonlyMap<string, Uint8Array | null>;
   readonly isBranch: boolean;
   readonly idDigits: number;
@@ -51,7 +52,7 @@ interface NewCommit extends Pick<Change, 'write' | 'summary'> {
 
 const AUTHOR = 'voxform <voxform@localhost>';
 
-/** Returns the input for `git fast-import`, which prints the commit and creates no ref. */
+/** Returns the input for `git fast-import`, which then prints the id of the commit and creates no ref. */
 export function commitStream(commit: NewCommit): Uint8Array[] {
   const { parent, at, files, write, summary, isBranch, idDigits } = commit;
   const ref = `refs/new/${write}`;
@@ -73,7 +74,7 @@ export function commitStream(commit: NewCommit): Uint8Array[] {
   ];
 }
 
-/** Returns `Change.write` of a commit in git's format; undefined for a commit of another program. */
+/** Returns the id of the write (`Change.write`) that created a commit in git's format; undefined for a commit of another program. */
 export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }

@@ -11,7 +11,7 @@ function address(description: string) {
   return z
     .string()
     .refine((text) => isPlainAddress(withWorkspace(text, 'w')), {
-      error: 'expected an http or https URL without user name, password and fragment; set username and password',
+      error: 'expected an http or https URL without a user name, password or fragment; set username and password',
     })
     .meta(about(description, 'https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'));
 }
@@ -28,9 +28,9 @@ const settings = lazyStrictObject(() => ({
   address: address(`Address of the state, ${WORKSPACE_HINT}.`),
   update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
   lock_address: address(`Address of the lock, ${WORKSPACE_HINT}; default: address with /lock appended.`).optional(),
-  lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
-  unlock_address: address(`Address that unlocks, ${WORKSPACE_HINT}; default: lock_address.`).optional(),
-  unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
+  lock_method: method('HTTP method that locks the state; default: LOCK. For GitLab: POST.', 'POST'),
+  unlock_address: address(`Address for unlock requests, ${WORKSPACE_HINT}; default: lock_address.`).optional(),
+  unlock_method: method('HTTP method that unlocks the state; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
   username: secretTextSetting(z.string().min(1), {
     description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
     examples: ['gitlab-ci-token'],

@@ -13,10 +13,10 @@ import { type HttpLocation, ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
 import { StateServer } from './state-server.ts';
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** The time for which a version that was read under the lock is considered current, on a server that checks only locks. */
+/** On servers that check only locks, a version that was read under the lock counts as current for this time. */
 const MAX_AGE_MS = 30_000;
 
 interface HttpStoreOptions {
@@ -28,8 +28,8 @@ interface HttpStoreOptions {
 }
 
 /**
- * A state on a server with Terraform's http protocol. GitLab accepts each serial only once, so that one of several writes on top of the
- * same version wins. Other servers accept any write with the id of the lock. For them, the version is read again before it is replaced,
+ * A state on a server with Terraform's http protocol. GitLab accepts each serial only once, so that only one of several concurrent writes
+ * succeeds. Other servers accept any write with the id of the lock. On these servers, the version is read again before it is replaced,
  * unless it was just read under the same lock.
  */
 export function httpStore(options: HttpStoreOptions): ObjectStore {
@@ -45,7 +45,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
     const { status, body, reason } = await server.ask('GET', settings.address, { signal });
-    // The error page of a gateway during a restart must not be taken for a missing state, because a second state would be created.
+    // The error page of a restarting gateway must not be mistaken for a missing state, because a second state would be created.
     const isGatewayError = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
     if (status >= 500 || isGatewayError) throw new Error(`its server responded with ${reason}`);
     if (status > 204 && status !== 404) {
@@ -57,7 +57,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     return version;
   };
 
-  /** Writes without a response. If the server does not check serials, they may still arrive and undo later ones. */
+  /** Ids of writes without a response. If the server does not check serials, these writes may still arrive and undo later writes. */
   const unconfirmed = new Set<string>();
 
   /** Returns the version of this content, from the cache or the server. */
@@ -71,7 +71,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     throw new WriteConflict();
   };
 
-  /** Returns the error for a refused write: a write conflict if another run wrote or locked the state, else `error`. */
+  /** Returns the error for a refused write: a write conflict if another run wrote or locked the state, otherwise `error`. */
   const refusal = async (
     error: Error,
     { base, holder, signal }: { base: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },

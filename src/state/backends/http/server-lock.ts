@@ -5,14 +5,14 @@ import type { Secret } from '../../../values/value.ts';
 import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
 import type { StateResponse, StateServer } from './state-server.ts';
 
-/** The number of refused unlock requests for one lock that are tolerated. */
+/** The number of refused unlock requests that are tolerated for each lock. */
 const MAX_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
   readonly #settings: HttpLocation;
   readonly #location: string;
-  /** The body of each lock by its id, as sent or received. */
+  /** The bodies of locks that were sent or received, by lock id. */
   readonly #known = new Map<string, object>();
   readonly #refusals = new Map<string, number>();
 
@@ -22,7 +22,7 @@ export class ServerLock implements Gate {
     this.#location = location;
   }
 
-  /** @throws UserError if the server rejects the request, or grants two locks. */
+  /** Requests the lock, and verifies that the server grants it only once. @throws UserError if the server grants two locks. */
   async enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const info = infoOf(lock);
     this.#known.set(lock.id, info);
@@ -41,14 +41,14 @@ export class ServerLock implements Gate {
   async leave(id: string, signal: AbortSignal): Promise<void> {
     const { unlockAddress, unlockMethod } = this.#settings;
     const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...EMPTY_LOCK, ID: id }));
-    // If the request has no id, some servers remove any lock.
+    // If the request contains no id, some servers remove the current lock regardless of its id.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
     const refusals = this.#refusals.get(id) ?? 0;
     const { status, reason } = await this.#server.ask(unlockMethod, address, { body, signal });
     if (status < 300) return;
     this.#refusals.set(id, refusals + 1);
-    // The lock may already be released, or another run may hold it: the next request for the lock detects both. Some servers respond with
-    // 5xx to a second unlock request.
+    // The lock may already be released, or another run may hold it. The next request for the lock detects both cases. Some servers respond
+    // with 5xx to a second unlock request.
     const isWrongMethod = status === 405 || status === 501;
     if (!isWrongMethod && status < 500 && refusals < MAX_REFUSALS) return;
     const message = `cannot release the lock ${id} of the state ${this.#location}: ${reason}`;
@@ -58,7 +58,7 @@ export class ServerLock implements Gate {
     });
   }
 
-  /** Requests a second lock. A server that grants it does not lock at all. */
+  /** Requests a second lock, to detect a server that grants every lock. */
   async #probe(info: LockBody, signal: AbortSignal): Promise<void> {
     const second = { ...info, ID: randomUUID() };
     if ((await this.#ask(second, signal)) !== undefined) return;
@@ -100,7 +100,7 @@ export class ServerLock implements Gate {
   }
 }
 
-/** The id for a lock if the server does not report its id. */
+/** A placeholder for the id of a lock if the server does not report the id. */
 const UNKNOWN = 'unknown';
 
 const EMPTY_LOCK = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };

@@ -7,9 +7,9 @@ import { changed } from '../object-store/change.ts';
 import { type Change, NO_CONTENT, type StoredContent, silenceOf, storedLock } from '../object-store/object-store.ts';
 
 /*
- * The body on a state server: a Terraform state of version 4 without resources, because some servers accept nothing else. These servers
- * count versions by `serial`, and require `lineage`, `resources` and `outputs`. Terraform cannot parse this `terraform_version`, so it
- * refuses the state instead of replacing it.
+ * On a state server, the state is stored inside a Terraform state (version 4) without resources, because some servers accept only
+ * Terraform states. These servers count versions by `serial`, and require `lineage`, `resources` and `outputs`. Terraform cannot parse this
+ * `terraform_version`, so it refuses the state instead of replacing it.
  */
 
 const FORMAT = 1;
@@ -31,7 +31,7 @@ const envelope = lazyObject(() => ({
   voxform: content(),
 }));
 
-/** One version of the body. */
+/** One version of the stored state. */
 export interface StateVersion {
   /** Zero if there is no version yet. */
   readonly serial: number;
@@ -51,7 +51,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   const inside = value.voxform;
   if (!isObject(inside)) {
     const isTerraform = 'terraform_version' in value || 'resources' in value;
-    throw foreign(`${location} is ${isTerraform ? 'a Terraform state' : 'not a state of voxform'}`);
+    throw foreign(`${location} is ${isTerraform ? 'a Terraform state' : 'not a voxform state'}`);
   }
   if (typeof inside.format === 'number' && inside.format > FORMAT) {
     const writer = typeof inside.written_by === 'string' ? ` by voxform ${inside.written_by}` : '';
@@ -116,10 +116,10 @@ export function bodyOf({ serial, lineage, history, stored }: StateVersion, writt
   );
 }
 
-/** The maximum length of the history. Every write sends all of it. */
+/** The maximum length of the history in characters. Every write sends the complete history. */
 const MAX_HISTORY = 128 * 1024;
 
-/** Returns the last lines that fit. Removes the resources from the last line if they take more than half of the maximum. */
+/** Returns the last lines that fit. Removes the resources from the last line if it is longer than half of the maximum. */
 function newest(lines: readonly string[]): readonly string[] {
   const last = lines.at(-1) ?? '{}';
   const all = last.length > MAX_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;

@@ -110,7 +110,7 @@ export class StateServer {
     }
     if (status === 403) {
       throw new UserError(`no permission for the state ${location} (${reason})`, {
-        hint: 'The user of state.username and state.password needs to read, write and lock it.',
+        hint: 'The user of state.username and state.password needs permission to read, write and lock the state.',
       });
     }
     if (status === 413) {

@@ -30,7 +30,7 @@ interface DatedBackup extends StateBackup, FoundFile {
 }
 
 /**
- * Reads the document, the journal and the backups of a state, and quarantined states, newest first. Files of one lineage are compared by
+ * Reads the document, the journal and the backups of a state, and quarantined states, newest first. Files of one lineage are ordered by
  * serial, because a file may have been copied at any time. Unreadable files are skipped.
  */
 export async function readBackups(files: Files, path: string, seal: Seal | undefined): Promise<StateBackup[]> {
@@ -81,8 +81,8 @@ function contentOf(
 }
 
 /**
- * Moves a damaged state away. If the document can be read, only the journal is moved.
- * @returns its new path; undefined if there was nothing to move.
+ * Quarantines a damaged state. If the document can be read, moves only the journal.
+ * @returns the new path; undefined if there was nothing to move.
  * @throws UserError if a newer voxform wrote the state.
  */
 export async function quarantine(files: Files, path: string, id: string): Promise<string | undefined> {
@@ -104,7 +104,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   if (own.length === 0) return undefined;
   const folder = `${path}.lost-${id}`;
   await files.mkdir(folder, { mode: 0o700 });
-  // The document is moved last: while it exists, even damaged, no run creates a new state.
+  // The document is moved last, because no run creates a new state while a document exists, even if the document is damaged.
   for (const name of own.sort((a, b) => b.length - a.length)) {
     await files.rename(join(dirname(path), name), join(folder, name));
   }
@@ -119,7 +119,7 @@ function isOwn(name: string, document: string): boolean {
     : false;
 }
 
-/** Returns the journals and the documents, including quarantined ones. */
+/** Returns the journals and the documents, including quarantined files. */
 async function filesOf(files: Files, path: string): Promise<[journals: FoundFile[], documents: FoundFile[]]> {
   const [folder, document] = [dirname(path), basename(path)];
   const paths: string[] = [];
@@ -147,7 +147,7 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
   }
 }
 
-/** Rewrites the backups in the form of the seal. @returns the paths of unreadable backups, which stay unchanged. */
+/** Rewrites the backups in the form that `seal` specifies. @returns the paths of unreadable backups, which stay unchanged. */
 export async function convertBackups(files: Files, path: string, seal: Seal): Promise<string[]> {
   const unreadable: string[] = [];
   const [journals, documents] = await filesOf(files, path);
@@ -174,11 +174,11 @@ interface NewerSearch {
   readonly path: string;
   readonly marks?: Marks | undefined;
   readonly seal?: Seal | undefined;
-  /** True to ignore the backups: a run that died during a commit leaves a journal and a newer backup, but its state is not outdated. */
+  /** True to ignore the backups. A run that died during a commit leaves a journal and a newer backup, but the state is not outdated. */
   readonly hasJournal: boolean;
 }
 
-/** Finds a write later than the document, in the backups and the mark of this machine. */
+/** Finds a write that is later than the document, in the backups and the mark of this machine. */
 export async function newerThan(
   document: StateDocument,
   { files, path, marks, seal, hasJournal }: NewerSearch,
@@ -207,13 +207,13 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
   return isSame && isSuperseded(document, copy);
 }
 
-/** True if the copy has the same content as the document: a `state seal` died before it replaced the document. */
+/** True if the copy has the same content as the document, because `state seal` died before it replaced the document. */
 function isRewrite(copy: StateDocument, document: StateDocument): boolean {
   const { serial, write, voxform_version } = document;
   return jsonEqual({ ...copy, serial, write, voxform_version }, document);
 }
 
-/** Returns a document; undefined if it is unreadable and thus cannot be pushed either. */
+/** Returns the document in a file; undefined if the file is unreadable and therefore cannot be pushed either. */
 async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);

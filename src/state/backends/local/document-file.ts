@@ -9,7 +9,7 @@ import type { FailPoint } from '../backend.ts';
 import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
-/** The maximum number of backups of earlier documents, in addition to that of the current one. */
+/** The maximum number of backups of earlier documents, in addition to the backup of the current document. */
 const MAX_EARLIER = 5;
 
 interface Backup {
@@ -19,7 +19,7 @@ interface Backup {
 
 /**
  * Follows symbolic links, even to a file that does not exist yet.
- * @throws UserError if a link points into a missing folder: if a volume is not mounted, no new state may be created.
+ * @throws UserError if a link points into a missing folder, so that no new state is created while a volume is not mounted.
  */
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
@@ -54,8 +54,8 @@ export async function readContent(
   path: string,
 ): Promise<Pick<StoredContent, 'state' | 'journal'> & { readonly files: ContentFiles }> {
   const journalPath = journalPathOf(path);
-  // The journal is read before the document: if another run merges it in between, it is outdated, but no entry is missing. The backups are
-  // listed before the document, because a backup must not be found without its document.
+  // The journal is read before the document. If another run merges the journal in between, this copy is outdated, but no entry is missing.
+  // The backups are listed before the document is read, because a backup must not be found without its document.
   const journal = (await readIfThere(files, journalPath)) ?? new Uint8Array();
   const [backup] = await backups(files, path);
   const restore = restoreHint(path, backup);
@@ -89,7 +89,7 @@ interface DocumentWrite {
 /**
  * Replaces the document atomically, and stores a copy next to it as `.backup-<serial>`. The copy is stored first, so that the newest backup
  * is never older than a document that is deleted by mistake. The copy of a first document is stored afterwards, because a backup without a
- * document is an error.
+ * document is reported as an error.
  */
 export async function writeDocument(files: Files, writing: DocumentWrite): Promise<void> {
   const { path, bytes, serial, replaces, failPoint } = writing;
@@ -113,7 +113,7 @@ export async function writeMark(files: Files, path: string, mark: Uint8Array): P
   await replaceFile(path, Buffer.from(mark).toString(), { files, draft: draftOf(path) });
 }
 
-/** Backs up the current document unless a backup exists. It has none if another program created the document. */
+/** Backs up the current document unless a backup exists. A document that another program created has no backup. */
 export async function keepCurrent(
   files: Files,
   path: string,
@@ -135,7 +135,7 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
   }
 }
 
-/** Writes a synced draft next to the document. @returns its path. */
+/** Writes a synced draft next to the document. @returns the path of the draft. */
 function writeDraft(files: Files, path: string, bytes: Uint8Array): Promise<string> {
   return writeBeside(path, [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], {
     files,
@@ -143,12 +143,12 @@ function writeDraft(files: Files, path: string, bytes: Uint8Array): Promise<stri
   });
 }
 
-/** Returns the path of the draft. Only the holder of the lock writes it, and removes the draft of a dead holder. */
+/** Returns the path of the draft. Only the holder of the lock writes the draft, after it has removed the draft of a dead holder. */
 export function draftOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** Makes a copy instead of a link: an editor that changes the document in place must not change its backup. */
+/** Makes a copy instead of a link, because an editor that changes the document in place must not change the backup. */
 async function copySynced(files: Files, from: string, to: string): Promise<void> {
   await files.copyFile(from, to);
   await using handle = await files.open(to, 'r+');
@@ -165,14 +165,14 @@ export async function newerBackups(files: Files, path: string, serial: number): 
   return newer.map((backup) => backup.path);
 }
 
-/** Reads only the first lines, because a backup may be large. */
+/** Returns the lineage of a backup. Reads only the first lines, because a backup may be large. */
 async function lineageIn(files: Files, backup: string): Promise<string | undefined> {
   await using handle = await files.open(backup, 'r');
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
   return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
 }
 
-/** Returns the backups, highest serial first. The time of a file is not reliable, because it may be that of a copy. */
+/** Returns the backups, highest serial first. Modification times are not reliable, because a backup may have been copied. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
   const names = (await files.readdir(dirname(path)).catch(ignoreMissing)) ?? [];
@@ -190,5 +190,5 @@ function restoreHint(path: string, backup: Backup | undefined): Advice {
   const restore = advice`Restore it from version control or another backup. ${RECOVER}`;
   return backup === undefined
     ? restore
-    : advice`${restore} The newest backup: cp ${shellWord(backup.path)} ${shellWord(path)}`;
+    : advice`${restore} To restore the newest backup: cp ${shellWord(backup.path)} ${shellWord(path)}`;
 }

@@ -17,21 +17,21 @@ interface OtherStateSearch {
   /** Folders that are searched for `*.state.json`. */
   readonly folders: readonly string[];
   readonly workspaceId: string;
-  /** Name of a document that belongs to the workspace even if it is unreadable. */
+  /** Name of a document that belongs to the workspace even if the document is unreadable. */
   readonly name: string;
   readonly files?: Files | undefined;
 }
 
 export interface OtherState {
   readonly path: string;
-  /** Number of its records; undefined if it cannot be read. */
+  /** Number of records; undefined if the state cannot be read. */
   readonly records: number | undefined;
 }
 
 /** The maximum number of files to check. */
 const MAX_FILES = 500;
 
-/** Finds another state of the same workspace that has records. Skips moved states and those of other workspaces. */
+/** Finds another state of the same workspace that has records. Skips moved states and states of other workspaces. */
 export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
   const files = search.files ?? nodeFiles;
   const own = search.path;
@@ -47,7 +47,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
   return undefined;
 }
 
-/** Returns the paths of the documents in a folder, including missing ones that still have a journal or a backup. */
+/** Returns the paths of the documents in a folder, including missing documents that still have a journal or a backup. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
   const documents = names.flatMap((name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? []);

@@ -15,7 +15,7 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
       .min(1)
       .meta({
         description:
-          'File of the state, relative to the project, with {workspace} for the name of the workspace; default: .voxform/{workspace}.state.json.',
+          'Path of the state file, relative to the project, with {workspace} for the name of the workspace; default: .voxform/{workspace}.state.json.',
         examples: ['.voxform/staging.state.json'],
       })
       .optional(),

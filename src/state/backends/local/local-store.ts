@@ -47,7 +47,7 @@ export interface LocalStoreOptions extends StoreUser {
   readonly path: string;
   /** Location of the state for messages; default: the path. */
   readonly location?: string | undefined;
-  /** True if a process of this host is running; default: asks the system. */
+  /** Returns true if a process of this host is running; default: asks the operating system. */
   isAlive?: ((pid: number) => boolean) | undefined;
   readonly timing?: LockTiming | undefined;
   /** The file system; default: that of Node. */
@@ -66,7 +66,7 @@ export class LocalStore implements ObjectStore {
   /** Id of the lock that this store holds. */
   #own: string | undefined;
   #journal: { readonly handle: FileHandle; length: number } | undefined;
-  /** The time when the lock was renewed in the current turn of the event loop. */
+  /** The time of a lock renewal in the current turn of the event loop, if any. */
   #renewedAt: number | undefined;
 
   constructor(options: LocalStoreOptions) {
@@ -77,30 +77,30 @@ export class LocalStore implements ObjectStore {
     this.#options = options;
     this.#path = path;
     this.local = {
-      backups: () => this.#at('read', (at) => readBackups(files, at, options.seal)),
+      backups: () => this.#withPath('read', (at) => readBackups(files, at, options.seal)),
       newer: (document, hasJournal) =>
-        this.#at('read', (at) => newerThan(document, { ...options, files, path: at, hasJournal })),
-      release: (id) => this.#at('lock', (_, lock) => this.#release(id, lock)),
-      convertBackups: (seal) => this.#at('write', (at) => convertBackups(files, at, seal)),
-      quarantine: (id) => this.#at('write', (at) => quarantine(files, at, id)),
+        this.#withPath('read', (at) => newerThan(document, { ...options, files, path: at, hasJournal })),
+      release: (id) => this.#withPath('lock', (_, lock) => this.#release(id, lock)),
+      convertBackups: (seal) => this.#withPath('write', (at) => convertBackups(files, at, seal)),
+      quarantine: (id) => this.#withPath('write', (at) => quarantine(files, at, id)),
     };
   }
 
   read(): Promise<StoredContent> {
-    return this.#at('read', async (path, lock) => {
+    return this.#withPath('read', async (path, lock) => {
       const content = await readContent(this.#files, path);
       return { ...(await lockIn(lock)), ...content };
     });
   }
 
   readLock(): Promise<StoredContent> {
-    return this.#at('read', (_, lock) => lockIn(lock));
+    return this.#withPath('read', (_, lock) => lockIn(lock));
   }
 
   write(change: Change, base: StoredContent): Promise<StoredContent> {
     const { lock, history, converted } = change;
     if (lock && lock.id !== base.lock?.id) return this.#take(change, base);
-    return this.#at(change.state || change.journal ? 'write' : 'lock', async (path, lockFile) => {
+    return this.#withPath(change.state || change.journal ? 'write' : 'lock', async (path, lockFile) => {
       const id = base.lock?.id;
       if (id !== this.#own) {
         if (lock !== null || id === undefined || !(await lockFile.break(id))) throw new WriteConflict();
@@ -119,7 +119,7 @@ export class LocalStore implements ObjectStore {
   }
 
   history(): Promise<readonly string[]> {
-    return this.#at('read', async (path) =>
+    return this.#withPath('read', async (path) =>
       ((await readIfThere(this.#files, historyPathOf(path)))?.toString() ?? '').split('\n'),
     );
   }
@@ -128,10 +128,10 @@ export class LocalStore implements ObjectStore {
     return Promise.resolve([]);
   }
 
-  /** Takes the lock and reads the content again: another run may have written it in the meantime. */
+  /** Takes the lock and reads the content again, because another run may have written it in the meantime. */
   async #take({ lock, history }: Change, base: StoredContent): Promise<StoredContent> {
     const files = this.#files;
-    return this.#at('lock', async (path, lockFile) => {
+    return this.#withPath('lock', async (path, lockFile) => {
       if (!lock) throw new WriteConflict();
       await makeFolders(dirname(path), { files, mode: 0o700 });
       const { heard: _, ...info } = lock;
@@ -140,14 +140,14 @@ export class LocalStore implements ObjectStore {
       this.#own = lock.id;
       this.#renewedAt = undefined;
       if (history !== undefined) await this.#addToHistory(path, history);
-      // If files remain, they are harmless.
+      // Files that cannot be removed are harmless.
       await unlinkIfExists(files, draftOf(path)).catch(() => undefined);
       await lockFile.removeLeftovers(lock.id).catch(() => undefined);
       const content = {
         ...NO_CONTENT,
         ...(await onFiles('read', this.location, () => readContent(files, path))),
       };
-      const journal = await onFiles('write', this.location, () => this.#repaired(path, content));
+      const journal = await onFiles('write', this.location, () => this.#repairJournal(path, content));
       return { ...content, journal, lock, secondsSinceHeartbeat: 0 };
     });
   }
@@ -159,8 +159,8 @@ export class LocalStore implements ObjectStore {
     }
   }
 
-  /** Truncates an incomplete last line of the journal, and removes entries that the document already contains. */
-  async #repaired(path: string, content: StoredContent): Promise<Uint8Array> {
+  /** Removes an incomplete last line of the journal, and entries that the document already contains. @returns the remaining journal. */
+  async #repairJournal(path: string, content: StoredContent): Promise<Uint8Array> {
     const files = this.#files;
     const bytes = Buffer.from(content.journal);
     const journalPath = journalPathOf(path);
@@ -190,7 +190,7 @@ export class LocalStore implements ObjectStore {
       await files.rename(journalPath, quarantined);
       await syncFolderOf(files, path);
       this.#options.warn?.(
-        `the journal of ${this.location} belonged to another state, and was moved to ${quarantined}. It has records that are missing from this state: ${missing.join(', ')}`,
+        `the journal of ${this.location} belonged to another state, and was moved to ${quarantined}. It contains records that are missing from this state: ${missing.join(', ')}`,
       );
     }
     return new Uint8Array();
@@ -229,7 +229,7 @@ export class LocalStore implements ObjectStore {
       await marks?.raise(document, path);
       failPoint('before-truncate');
       await unlinkIfExists(files, journalPathOf(path));
-      // If old backups remain, they are harmless.
+      // Old backups that cannot be removed are harmless.
       await pruneBackups(files, path).catch(() => undefined);
     }
   }
@@ -251,7 +251,7 @@ export class LocalStore implements ObjectStore {
       throw error;
     }
     this.#journal.length += bytes.length;
-    // If another run took the lock in the meantime, it may have merged and removed the file before these lines were written.
+    // If another run took the lock in the meantime, that run may have merged and removed the file before these lines were written.
     await this.#renew(lockFile);
     failPoint?.('after-append');
   }
@@ -275,7 +275,7 @@ export class LocalStore implements ObjectStore {
     await journal?.handle.close();
   }
 
-  /** The renewal after one append serves as the check before the next, unless the process was suspended in between. */
+  /** The renewal after one append serves as the check before the next append, unless the process was suspended in between. */
   get #isJustRenewed(): boolean {
     return this.#renewedAt !== undefined && performance.now() - this.#renewedAt < 1_000;
   }
@@ -290,7 +290,7 @@ export class LocalStore implements ObjectStore {
     });
   }
 
-  /** Does not sync and never fails: the state is complete without its history. */
+  /** Adds a line to the history. Does not sync and never fails, because the state is complete without its history. */
   async #addToHistory(path: string, line: string): Promise<void> {
     const file = historyPathOf(path);
     try {
@@ -299,11 +299,11 @@ export class LocalStore implements ObjectStore {
       const text = (await this.#files.readFile(file)).toString();
       await replaceFile(file, newestLines(text), { isDurable: false });
     } catch {
-      // The line is missing from the history.
+      // The history then lacks this line.
     }
   }
 
-  #at<T>(verb: 'read' | 'write' | 'lock', work: (path: string, lock: LockFile) => Promise<T>): Promise<T> {
+  #withPath<T>(verb: 'read' | 'write' | 'lock', work: (path: string, lock: LockFile) => Promise<T>): Promise<T> {
     const [files, options] = [this.#files, this.#options];
     return onFiles(verb, this.location, async () => {
       // While this store holds the lock, a change of the link is ignored.

@@ -17,11 +17,11 @@ import { readIfThere } from './file-problem.ts';
 
 /*
  * The lock file is created atomically. To remove the lock X of another run, a run first creates the file `.claim-X`, which only one run can
- * do, and then checks that X still exists. So two runs that find the same dead holder cannot both take its lock. A claim has the format of
- * a lock, and the claim of a dead process is claimed in the same way.
+ * do, and then checks that X still exists. Thus, two runs that find the same dead holder cannot both take its lock. A claim has the same
+ * format as a lock, and the claim of a dead process is claimed in the same way.
  *
- * The holder writes to the file every few seconds, which updates its time of modification. Other runs compare this time with that of a new
- * file. Both times come from the clock of the file system, which may be on another machine.
+ * The holder writes to the file every few seconds, which updates the modification time. Other runs compare this time with the modification
+ * time of a new file. Both times come from the clock of the file system, which may be on another machine.
  */
 
 const fileContent = lazy(() =>
@@ -54,7 +54,7 @@ interface LockFileOptions {
   /** Path of the lock file. */
   readonly path: string;
   readonly user: LockUser;
-  /** True if a process of this host is running; default: asks the system. */
+  /** Returns true if a process of this host is running; default: asks the operating system. */
   readonly isAlive?: ((pid: number) => boolean) | undefined;
   readonly timing?: Pick<LockTiming, 'heartbeat' | 'takeoverAfter'> | undefined;
   /** Aborts the wait. */
@@ -63,13 +63,13 @@ interface LockFileOptions {
 
 interface HeldLock {
   readonly info: LockInfo;
-  /** Undefined if the holder is dead, or the folder cannot be written. */
+  /** Undefined if the holder is dead, or if the folder is not writable. */
   readonly secondsSinceHeartbeat: number | undefined;
   readonly isHolderDead: boolean;
 }
 
 interface LastWrite {
-  /** The time of the last write, in milliseconds of the file system's clock. */
+  /** The time of the last write in milliseconds, according to the clock of the file system. */
   readonly time: number;
   readonly ageMilliseconds: number;
 }
@@ -110,7 +110,7 @@ export class LockFile {
     if (!assessed.isAbandoned) return false;
     const claims = await this.#claim({ file: this.#path, dead: holder, own });
     if (claims === undefined) return false;
-    // If this process was suspended and its claim was removed in the meantime, it must not continue.
+    // If this process was suspended and its claim was removed in the meantime, this process must not continue.
     const last = claims.at(-1) ?? this.#path;
     if ((await this.#read(last))?.id !== own.id) return false;
     try {
@@ -126,16 +126,16 @@ export class LockFile {
   }
 
   /**
-   * Updates the time of the file by rewriting its last byte, so that readers never see partial content. The next holder creates another
-   * file, so this cannot change its lock.
+   * Updates the modification time by rewriting the last byte, so that readers never see partial content. The next holder creates another
+   * file, so this write cannot change the lock of that holder.
    * @returns false if the lock is not ours, or another run is about to take it over. That run creates its claim before it reads the time of
-   * the file, so that at least one of the two notices the other.
+   * the file, so that at least one of the two runs notices the other.
    */
   async renew(id: string): Promise<boolean> {
     try {
       await using handle = await this.#files.open(this.#path, 'r+');
       const bytes = await handle.readFile();
-      if (parsed(bytes)?.id !== id) return false;
+      if (parseLock(bytes)?.id !== id) return false;
       await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return false;
@@ -159,14 +159,14 @@ export class LockFile {
     const claims = await this.#claim({ file: this.#path, dead: holder, own: this.#own() });
     if (claims === undefined) {
       throw new UserError(`another process is removing the lock ${id}`, {
-        hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(this.#path, id))}`,
+        hint: `Try again. If the error persists, that process is dead, and you can remove its claim: rm ${shellWord(claimName(this.#path, id))}`,
       });
     }
     await unlinkIfExists(this.#files, this.#path).finally(() => this.#drop(claims));
     return true;
   }
 
-  /** Removes drafts and claims whose writers are dead. Only the holder of the lock may call it. */
+  /** Removes drafts and claims whose writers are dead. Only the holder of the lock may call this method. */
   async removeLeftovers(id: string): Promise<void> {
     const [folder, prefix] = [dirname(this.#path), `${basename(this.#path)}.`];
     for (const name of await this.#files.readdir(folder)) {
@@ -175,12 +175,12 @@ export class LockFile {
       if (!TEMPORARY.test(suffix) || suffix === `claim-${id}`) continue;
       const file = join(folder, name);
       const bytes = await readIfThere(this.#files, file);
-      if (bytes !== undefined && (await this.#judge(file, parsed(bytes), false)).isAbandoned)
+      if (bytes !== undefined && (await this.#judge(file, parseLock(bytes), false)).isAbandoned)
         await unlinkIfExists(this.#files, file);
     }
   }
 
-  /** Acquires the right to remove a lock or claim. Returns the claims to remove afterwards, or undefined if another run has the right. */
+  /** Acquires the right to remove a lock or claim. Returns the claims to remove afterwards, or undefined if another run has this right. */
   async #claim(claiming: {
     readonly file: string;
     readonly dead: FileLock;
@@ -207,8 +207,9 @@ export class LockFile {
   }
 
   /**
-   * Decides whether the writer of a lock or claim is dead or has sent no heartbeat for too long. An incomplete file has no writer.
-   * @param waits true to wait for another heartbeat: after a suspend or a change of the clock, every lock looks expired.
+   * Decides whether the writer of a lock or claim is dead or has sent no heartbeat for too long.
+   * @param writer the content of the file; undefined if the file is incomplete.
+   * @param waits true to wait for another heartbeat, because every lock looks expired after a suspend or a change of the clock.
    */
   async #judge(
     file: string,
@@ -227,7 +228,7 @@ export class LockFile {
     return { isAbandoned: (await this.#lastWrite(file))?.time === time, time };
   }
 
-  /** True only if the process is certainly dead. Process ids are comparable only within one PID namespace between two boots. */
+  /** True only if the process is certainly dead. Process ids are comparable only within one PID namespace and one boot. */
   #isDead({ host, pid, process: facts = {} }: FileLock): boolean {
     const { user, isAlive: isRunning = isAlive } = this.#options;
     const { boot, namespace, started } = facts;
@@ -251,7 +252,7 @@ export class LockFile {
     }
   }
 
-  /** Returns the current time of the file system that has the file, from a new file next to it. */
+  /** Returns the current time of the file system: the modification time of a new file in the folder of `file`. */
   async #currentTime(file: string): Promise<number> {
     const files = this.#files;
     const draft = temporaryName(file, randomUUID());
@@ -284,7 +285,7 @@ export class LockFile {
   async #read(file: string): Promise<FileLock | undefined> {
     for (let read = 1; ; read++) {
       const bytes = await readIfThere(this.#files, file);
-      const lock = bytes && parsed(bytes);
+      const lock = bytes && parseLock(bytes);
       if (bytes === undefined || lock !== undefined) return lock;
       if (read === MAX_READS) {
         throw new UserError(`the lock file ${file} is damaged: its holder is unknown`, {
@@ -310,7 +311,7 @@ function temporaryName(path: string, id: string): string {
   return `${path}.tmp-${id}`;
 }
 
-/** Returns the path of the claim: its writer has the exclusive right to remove the lock with this id. */
+/** Returns the path of the claim on the lock with this id. The creator of the claim has the exclusive right to remove the lock. */
 function claimName(path: string, id: string): string {
   return `${path}.claim-${id}`;
 }
@@ -319,11 +320,11 @@ function bytesOf(lock: FileLock): Buffer {
   return Buffer.from(`${JSON.stringify(lock, null, 2)}\n`);
 }
 
-function parsed(bytes: Buffer): FileLock | undefined {
+function parseLock(bytes: Buffer): FileLock | undefined {
   return attempt(() => fileContent().parse(JSON.parse(bytes.toString('utf8'))));
 }
 
-/** Fails if the target exists. On file systems without hard links, the file is copied, so that readers may briefly see partial content. */
+/** Fails if the target exists. On file systems without hard links, the file is copied, and readers may briefly see partial content. */
 async function linkOrCopy(files: Files, from: string, to: string): Promise<void> {
   try {
     await files.link(from, to);

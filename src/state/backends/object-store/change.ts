@@ -2,9 +2,9 @@ import { type Change, type ObjectStore, type StoredContent, WriteConflict } from
 import type { Retries } from './retries.ts';
 
 /**
- * Stores a change. After a failed attempt, checks first whether the change was stored.
+ * Stores a change. Before each retry, checks whether an earlier attempt stored the change.
  * @returns the stored content.
- * @throws WriteConflict if another run wrote first. After any other error it is unknown whether the change was stored.
+ * @throws WriteConflict if another run wrote first. After any other error, it is unknown whether the change was stored.
  */
 export async function writeChange(
   { store, retries }: { readonly store: ObjectStore; readonly retries: Retries },
@@ -21,7 +21,7 @@ export async function writeChange(
       return await store.write(change, base, signal);
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
-      // The conflict may be with an earlier attempt of this write that arrived late.
+      // An earlier attempt of this write may have arrived late and caused the conflict.
       const now = await store.read(signal);
       if (now.write !== change.write) throw error;
       return now;
@@ -36,7 +36,7 @@ export function changed(base: StoredContent, { write, state, journal, lock }: Ch
     write,
     state: state === undefined ? base.state : (state ?? undefined),
     journal:
-      journal === undefined ? base.journal : journal === null ? new Uint8Array() : appended(base.journal, journal),
+      journal === undefined ? base.journal : journal === null ? new Uint8Array() : appendTo(base.journal, journal),
     isBehind: journal !== null && base.isBehind,
     lock: lock === undefined ? base.lock : (lock ?? undefined),
     secondsSinceHeartbeat: lock === undefined ? base.secondsSinceHeartbeat : 0,
@@ -47,8 +47,8 @@ export function changed(base: StoredContent, { write, state, journal, lock }: Ch
 /** The number of used bytes in the buffer of a journal. */
 const usedBytes = new WeakMap<ArrayBufferLike, number>();
 
-/** Appends to the journal in a buffer with spare capacity, because copying the journal each time would cost more as it grows. */
-function appended(journal: Uint8Array, more: Uint8Array): Uint8Array {
+/** Appends to the journal in a buffer with spare capacity, because copying the complete journal each time would become expensive. */
+function appendTo(journal: Uint8Array, more: Uint8Array): Uint8Array {
   const length = journal.length + more.length;
   const hasRoom = usedBytes.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;
   const buffer = hasRoom ? journal.buffer : new ArrayBuffer(length * 2);

@@ -32,7 +32,7 @@ const MAX_PAUSES = 5;
 type Content = Omit<Change, 'write' | 'summary'>;
 
 /**
- * The permission to write, based on a lock in the store. Every write is based on the previous one, so that a holder that lost its lock
+ * The permission to write, based on a lock in the store. Every write is based on the previous write, so that a holder that lost its lock
  * cannot write.
  */
 export class Lease implements StateLease {
@@ -46,7 +46,7 @@ export class Lease implements StateLease {
   /** The stored content after the last write of this run. */
   #content: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
-  /** Collects and writes the waiting entries. */
+  /** Present while waiting entries are collected for the next write. */
   #gathering: Promise<void> | undefined;
   /** Addresses of stored intents without an outcome so far. */
   readonly #inFlight = new Set<string>();
@@ -59,7 +59,7 @@ export class Lease implements StateLease {
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;
-  /** The time just before the last renewal was sent. Other runs may count the timeout from any moment after it. */
+  /** The time just before the last renewal was sent. For other runs, the timeout starts at this time or later. */
   #renewed: ClockReading | undefined;
 
   constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, content }: TakenLock) {
@@ -168,7 +168,7 @@ export class Lease implements StateLease {
       }));
       if (commit !== undefined) await this.#raiseMark(commit.document);
     } catch (error) {
-      // Without a document to commit, losing the lock loses no data.
+      // If there is no document to commit, losing the lock causes no data loss.
       if (!(error instanceof LostLock) || commit !== undefined) throw error;
     } finally {
       await this.#keepUnsaved();
@@ -195,8 +195,8 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Writes entries in batches. A batch collects the entries that arrive during the previous write, until none arrives for a while.
-   * It also waits for the outcomes of earlier intents, but only for `MAX_PAUSES` pauses.
+   * Writes entries in batches. A batch collects the entries that arrive during the previous write, until a pause without further entries.
+   * The batch also waits for the outcomes of earlier intents, but at most for `MAX_PAUSES` pauses.
    */
   async #gather(): Promise<void> {
     const { gather } = this.#store.timing;
@@ -231,8 +231,8 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Milliseconds since the last renewal: the higher value of two clocks, because the monotonic clock may stop while the machine sleeps, and
-   * the wall clock may be set back.
+   * Milliseconds since the last renewal. This is the larger value of two clocks, because the monotonic clock may stop while the machine
+   * sleeps, and the wall clock may be set back.
    */
   get #age(): number {
     if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
@@ -308,7 +308,7 @@ export class Lease implements StateLease {
   }
 }
 
-/** Returns the error for the user. */
+/** Converts an error of the store to the error for the user. */
 export function problemWith(store: ObjectStore, error: unknown): unknown {
   // A local store already throws a `UserError` for every failure that a user can fix.
   return store.local === undefined ? unreachable(store, error) : error;

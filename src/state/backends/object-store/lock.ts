@@ -20,8 +20,8 @@ import { type ObjectStore, type StoredContent, type StoredLock, WriteConflict } 
 import type { Retries } from './retries.ts';
 
 /*
- * The lock is part of the stored content, so that taking it is a normal write, in which only one of several runs succeeds. If the server
- * has its own lock, that lock is taken first.
+ * The lock is part of the stored content, so that taking the lock is a normal write, which succeeds for only one of several runs. If the
+ * server has its own lock, that lock is taken first.
  */
 
 export interface LockContext {
@@ -38,7 +38,7 @@ export interface TakenLock {
 /** The maximum number of write conflicts for a run that does not wait. */
 const MAX_CONFLICTS = 10;
 
-/** Takes the lock. Waits for its holder as long as the request allows. */
+/** Takes the lock. If another run holds the lock, waits as long as the request allows. */
 export async function takeLock(locking: LockContext, request: LockRequest): Promise<TakenLock> {
   const { store } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
@@ -51,17 +51,17 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
   let isReported = false;
   for (let conflicts = 0; ; ) {
     refuseWhenAborted(request.signal);
-    const taken = await tryLock(locking, request);
+    const result = await tryLock(locking, request);
     const remaining = deadline - performance.now();
-    if (taken === 'again') {
+    if (result === 'again') {
       conflicts += 1;
       if (conflicts >= MAX_CONFLICTS && remaining <= 0) throw tooManyConflicts(locking, conflicts);
       await pause(Math.min(poll, (poll / 20) * conflicts));
       continue;
     }
-    if ('lock' in taken) return taken;
-    if (remaining <= 0) throw heldBy(taken, store.location, takeoverSentence(taken, store));
-    if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describeHolder(taken)}`);
+    if ('lock' in result) return result;
+    if (remaining <= 0) throw heldBy(result, store.location, takeoverSentence(result, store));
+    if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describeHolder(result)}`);
     isReported = true;
     await pause(Math.min(remaining, wait));
     wait = Math.min(wait * 1.5, poll);
@@ -150,7 +150,7 @@ async function findGateHolder({ store, user, retries }: LockContext): Promise<Lo
   return undefined;
 }
 
-/** Reads the lock, and other content if the store cannot read the lock alone. */
+/** Reads the lock. If the store cannot read only the lock, reads the complete content. */
 export function readLockContent({ store, retries }: LockContext): Promise<StoredContent> {
   return retries.read((signal) => store.readLock?.(signal) ?? store.read(signal));
 }
@@ -183,7 +183,7 @@ function timedId(now: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${b?.slice(0, 4)}-${c?.slice(0, 4)}-${d?.slice(0, 12)}`;
 }
 
-/** True for an id of version 7 with an earlier time. False for an id without a time. */
+/** True for a UUID of version 7 whose time is before `moment`. False for an id that contains no time. */
 function isOlderThan(id: string, moment: number): boolean {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-8/.exec(id);
   return time !== null && Number.parseInt(`${time[1]}${time[2]}`, 16) < moment;
@@ -198,12 +198,12 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
   voxform_version: '',
 };
 
-/** Returns a sentence about the time of a takeover; empty if the last heartbeat is unknown. */
+/** Returns a sentence about the earliest time of a takeover; empty if the last heartbeat is unknown. */
 function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
   if (holder.secondsSinceHeartbeat === undefined) return '';
   const timeout = store.timing.takeoverAfter(holder) / 1000;
   const remaining = Math.ceil(timeout - holder.secondsSinceHeartbeat);
-  return ` Another run can take it over after ${formatDuration(timeout)} without a heartbeat, in ${formatDuration(remaining)} at the earliest.`;
+  return ` Another run can take over the lock after ${formatDuration(timeout)} without a heartbeat, in ${formatDuration(remaining)} at the earliest.`;
 }
 
 function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {

@@ -8,8 +8,8 @@ import type { LostState, NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 
 /**
- * Storage that several runs share, which each backend implements. `createStateStore` implements locks, waiting, takeover, retries and
- * rescue files for all backends.
+ * Storage that several runs share. Each backend implements this interface. `createStateStore` implements locks, waiting, takeover, retries
+ * and rescue files for all backends.
  */
 export interface ObjectStore {
   /** Location of the state for messages, without passwords. */
@@ -22,16 +22,16 @@ export interface ObjectStore {
    * @throws UserError if another program wrote the content, or access is denied. Other errors are temporary.
    */
   read(signal: AbortSignal): Promise<StoredContent>;
-  /** Reads only the lock, if that is cheaper. */
+  /** Reads only the lock. Absent if this is not cheaper than `read`. */
   readLock?(signal: AbortSignal): Promise<StoredContent>;
   /**
    * Stores the complete change or nothing, and only if the stored content is still `base`.
    * @returns the stored content.
    * @throws WriteConflict if another run wrote in the meantime; UserError if the store refused permanently and stored nothing. After other
-   * errors the change may be stored: the caller checks.
+   * errors, the change may have been stored, and the caller must check this.
    */
   write(change: Change, base: StoredContent, signal: AbortSignal): Promise<StoredContent>;
-  /** The server's own lock; absent if it has none. */
+  /** The server's own lock; absent if the server has none. */
   readonly gate?: Gate | undefined;
   /** Returns the lines of the history, oldest first. */
   history(signal: AbortSignal): Promise<readonly string[]>;
@@ -45,22 +45,22 @@ export interface ObjectStore {
 
 /** Additional operations of local files. */
 export interface LocalParts {
-  /** See `StateStore.backups`. */
+  /** Returns the readable copies of this state and of quarantined states, newest first. */
   backups(): Promise<readonly StateBackup[]>;
-  /** Finds a write later than the document, if this machine knows of one. */
+  /** Returns the last write that this machine knows if it is later than the document. */
   newer(document: StateDocument, hasJournal: boolean): Promise<NewerState | undefined>;
   /**
-   * Moves a damaged state away.
-   * @returns its new location.
+   * Quarantines a damaged state.
+   * @returns the new location of the state.
    */
   quarantine(id: string): Promise<string | undefined>;
-  /** Rewrites the backups in the form of `seal`. @returns the paths of unreadable backups, which stay unchanged. */
+  /** Rewrites the backups in the form that `seal` specifies. @returns the paths of unreadable backups, which stay unchanged. */
   convertBackups(seal: Seal): Promise<readonly string[]>;
-  /** Removes the lock with that id if it still exists, even after a failed write. */
+  /** Removes the lock with this id if it still exists, even after a failed write. */
   release(id: string): Promise<void>;
 }
 
-/** All in milliseconds. */
+/** All times are in milliseconds. */
 export interface LockTiming {
   /** The interval of lock renewals by an idle holder. */
   readonly heartbeat: number;
@@ -72,17 +72,17 @@ export interface LockTiming {
   readonly poll: number;
 }
 
-/** The content at a point in time. */
+/** The stored content at a point in time. */
 export interface StoredContent {
   /** The revision that the next write is based on, e.g. a commit; undefined before the first write. */
   readonly revision: string | undefined;
-  /** `Change.write` of the last write. */
+  /** The id of the last write (`Change.write`). */
   readonly write: string | undefined;
   /** The document, or the mark of a moved state; undefined if there is no state. */
   readonly state: Uint8Array | undefined;
-  /** Lines of `journalLine`. */
+  /** The lines of the journal, as returned by `journalLine`. */
   readonly journal: Uint8Array;
-  /** True if `journal` lacks lines that were appended later, so that a long run does not keep its complete journal in memory. */
+  /** True if `journal` lacks the lines that were appended later. This keeps the complete journal of a long run out of memory. */
   readonly isBehind?: boolean | undefined;
   readonly lock: StoredLock | undefined;
   /** Seconds since the last heartbeat of the holder, measured by the clock of the store. */
@@ -116,7 +116,7 @@ export const NO_CONTENT: StoredContent = {
 };
 
 export interface OtherContent extends Pick<StoredContent, 'state' | 'journal'> {
-  /** True while a run holds its lock. That run may be about to create a record. */
+  /** True while a run holds the lock of the state. That run may be about to create a record. */
   readonly isLocked?: boolean;
   /** Location for messages. */
   readonly location: string;
@@ -131,7 +131,7 @@ export interface StoredLock extends LockInfo {
 
 /** One write. Absent fields leave the stored values unchanged. */
 export interface Change {
-  /** Unique to this write. */
+  /** An id that is unique to this write. */
   readonly write: string;
   /** A description for logs, e.g. `apply: 16 entries`. */
   readonly summary: string;
@@ -149,16 +149,16 @@ export interface Change {
   readonly history?: string;
   /**
    * Present if the state is converted to or from the sealed form. Contains the lines that replace the history. The store removes its
-   * earlier documents if it can.
+   * earlier documents if possible.
    */
   readonly converted?: { readonly history: readonly string[] };
 }
 
 /** A server's own lock. */
 export interface Gate {
-  /** Requests the lock. @returns undefined if this run holds the lock now, else the server's information about the holder. */
+  /** Requests the lock. @returns undefined if this run holds the lock now, otherwise the server's information about the holder. */
   enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined>;
-  /** Removes the lock with that id, even if another run holds it. */
+  /** Removes the lock with this id, even if another run holds it. */
   leave(id: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -178,10 +178,10 @@ export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
 }
 
-/** A first document was not stored, because another state of the workspace was created or changed after this run searched for one. */
+/** The first document was not stored, because another state of the workspace was created or changed after the search for other states. */
 export class SecondState extends UserError {}
 
-/** The JSON form of a lock, for stores that keep it as text. Fields that a later voxform added are kept. */
+/** The JSON form of a lock, for stores that keep locks as text. Fields that a later version of voxform added are kept. */
 export const storedLock = lazy(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
 /** Returns the whole seconds between the last heartbeat (by the holder's clock) and `now`; undefined without a lock. */

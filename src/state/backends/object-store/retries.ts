@@ -5,15 +5,15 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { WriteConflict } from './object-store.ts';
 
-/* Within a minute, or ten seconds after an interrupt, the rescue file and the report must be written too. */
+/* These limits leave time to write the rescue file and the report within a minute, or within ten seconds after an interrupt. */
 
-/** The maximum time for retries while a store does not respond. All calls share it. */
+/** The maximum time for retries while a store does not respond. All calls share this time. */
 const GIVE_UP_MS = 58_000;
 /** The maximum time for retries of a write after the run was interrupted. */
 const GIVE_UP_INTERRUPTED_MS = 9_000;
 /** The time without a response after which the user is informed. */
 const REPORT_MS = 5_000;
-/** For this time after giving up, calls fail at once. Later calls belong to the next run of a watch. */
+/** After a timeout, calls fail immediately for this time. Later calls belong to the next run of a watch. */
 const FAIL_FAST_MS = 1_000;
 
 /** Pauses in milliseconds. */
@@ -21,7 +21,7 @@ const BACKOFF = { first: 100, max: 5_000 };
 /** The maximum pause that a server may request. */
 const MAX_REQUESTED_PAUSE_MS = 20_000;
 
-/** A server that is temporarily unavailable. */
+/** The server is temporarily unavailable. */
 export class Busy extends Error {
   override readonly name = 'Busy';
   /** The requested pause in milliseconds. */
@@ -47,7 +47,7 @@ export interface Retries {
   write<T>(work: Attempt<T>): Promise<T>;
 }
 
-/** Makes each call only once. */
+/** Makes each call only once, without retries. */
 export const noRetries: Retries = {
   read: (work) => work(new AbortController().signal, 1),
   write: (work) => work(new AbortController().signal, 1),
@@ -145,7 +145,7 @@ export class RemoteRetries implements Retries {
   }
 }
 
-/** Aborts its signal at the earliest of several times. */
+/** Provides a signal that aborts at the earliest of several times. */
 class Deadline implements Disposable {
   readonly #controller = new AbortController();
   #deadline = Number.POSITIVE_INFINITY;
@@ -170,7 +170,7 @@ class Deadline implements Disposable {
     this.#controller.abort(reason);
   }
 
-  /** Waits for the work until the deadline, even if the work ignores the signal. */
+  /** Waits for the work, but not beyond the deadline, even if the work ignores the signal. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     using _ = whenAborted(this.signal, () => reject(this.signal.reason));
@@ -182,7 +182,7 @@ class Deadline implements Disposable {
   }
 }
 
-/** Calls `act` when the signal aborts, or at once if it has already aborted. */
+/** Calls `act` when the signal aborts, or immediately if the signal has already aborted. */
 function whenAborted(signal: AbortSignal | undefined, act: () => void): Disposable {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });

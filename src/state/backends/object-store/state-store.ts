@@ -14,7 +14,7 @@ import { backupOf, decryptContent, otherStateIn, readIn, withNewer } from './sto
 const MAX_FILE_READS = 3;
 const READ_INTERVAL_MS = 20;
 
-/** Implements a state store on an object store. */
+/** Implements a state store on top of an object store. */
 export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
   const { location, setting, local } = store;
   const { seal = noSeal } = user;

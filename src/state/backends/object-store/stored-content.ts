@@ -16,13 +16,13 @@ const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RE
 
 type ContentParts = Pick<StoredContent, 'state' | 'journal' | 'files'>;
 
-/** The document and the later entries of the journal. Both may be sealed. */
+/** The document and the journal entries since its last write. Both may be sealed. */
 interface ReadContent {
   readonly document: StoredDocument | undefined;
   readonly journal: readonly StoredEntry[];
 }
 
-/** Decrypts the document and its journal. @throws UserError if its form contradicts the settings, or it cannot be decrypted. */
+/** Decrypts the document and its journal. @throws UserError if the settings require the other form, or if the decryption fails. */
 export async function decryptContent(
   { document, journal }: ReadContent,
   location: string,
@@ -93,7 +93,7 @@ function continues(entry: StoredEntry, document: StoredDocument, files: ContentF
   );
 }
 
-/** Returns the serial of the document; undefined if there is none, or if a state of that lineage was moved away and may be moved back. */
+/** Returns the serial of the document; undefined if there is no document, or only the mark of a moved state of the lineage. */
 export function serialIn(content: ContentParts, location: string, lineage: string): number | undefined {
   if (content.files?.lost !== undefined) throw content.files.lost;
   try {
@@ -104,7 +104,7 @@ export function serialIn(content: ContentParts, location: string, lineage: strin
   }
 }
 
-/** Adds the later write that this machine knows, if an older state was restored. */
+/** Adds `newer` if this machine knows a later write than the state, which happens after an older state was restored. */
 export async function withNewer(
   stored: StoredState,
   { store, user, content }: { readonly store: ObjectStore; readonly user: StoreUser; readonly content: ContentParts },
@@ -125,7 +125,7 @@ export function textOfMark(mark: MovedMark): Uint8Array {
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
 }
 
-/** Returns another state of the workspace; undefined if it belongs to another workspace, was moved away, or is empty and not locked. */
+/** Describes another state of the workspace. Returns undefined for states of other workspaces, moved states, and empty unlocked states. */
 export function otherStateIn(other: OtherContent, workspaceId: string): FoundState | undefined {
   const { location, from, isLocked = false } = other;
   try {
@@ -138,7 +138,7 @@ export function otherStateIn(other: OtherContent, workspaceId: string): FoundSta
   }
 }
 
-/** Returns the content of a document; an empty list if it cannot be read. */
+/** Returns the document as a backup, or an empty list if the document cannot be read. */
 export async function backupOf(
   { source, bytes }: EarlierDocument,
   { seal = noSeal, isCurrent }: { readonly seal: Seal | undefined; readonly isCurrent: boolean },

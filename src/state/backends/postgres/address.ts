@@ -19,7 +19,7 @@ export interface DatabaseAddress {
 
 interface Tls {
   readonly mode: (typeof MODES)[number];
-  /** The PEM file of the certificate authorities; `system` means those that Node trusts. */
+  /** The PEM file of the certificate authorities; `system` means the authorities that Node trusts. */
   readonly root: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -32,7 +32,7 @@ const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 /**
  * Parses an address.
  * @param setting the name of the setting, for messages.
- * @throws UserError if the address is not set, is not a PostgreSQL address or has an unknown sslmode. The message never contains it.
+ * @throws UserError if the address is not set, is not a PostgreSQL address or has an unknown sslmode. The message omits the address.
  */
 export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);
@@ -64,7 +64,7 @@ export function hasPassword(text: string): boolean {
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Returns undefined if the text is not an address, or if special characters in the password split it at the wrong position. */
+/** Parses an address. Returns undefined if the text is not an address, or if special characters in the password make it ambiguous. */
 export function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;

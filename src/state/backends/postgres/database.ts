@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
 import { type DatabaseAddress, tlsOptions } from './address.ts';
 
-/** The maximum number of connections of a process to one address. A run uses one or two; workspaces in one process share them. */
+/** The maximum number of connections of a process to one address. A run uses one or two. The workspaces of a process share them. */
 const MAX_CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 30_000;
-/** The idle timeout of a transaction, after which the server ends the transactions and locks of a frozen process. */
+/** The idle timeout of a transaction. If a process hangs, the server then ends its transactions and releases its locks. */
 const IDLE_TIMEOUT_MS = 10_000;
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET LOCAL statement_timeout = ${RESPONSE_TIMEOUT_MS}`;
 /** The message of `pg` for a server without TLS. */
@@ -16,8 +16,8 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 /** A database or a transaction. */
 export interface Statements {
   /**
-   * Runs one statement, or several without values in one transaction, and returns their rows. Rejects if the signal aborts, or if the
-   * server does not respond in time.
+   * Runs one statement, or several statements without values in one transaction, and returns the rows. Rejects if the signal aborts, or if
+   * the server does not respond in time.
    */
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
@@ -39,7 +39,7 @@ export function databaseAt(address: DatabaseAddress): Database {
   return known;
 }
 
-/** Makes `databaseAt` return this database, such as an embedded one, for the address. */
+/** Makes `databaseAt` return this database, e.g. an embedded one, for the address until the result is disposed of. */
 export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
   const key = keyOf(address);
   const before = databases.get(key);
@@ -99,11 +99,11 @@ class PooledDatabase implements Database {
   }
 
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]> {
-    return this.#connected(signal, (client) => ask(client, { text, values, signal }));
+    return this.#withConnection(signal, (client) => ask(client, { text, values, signal }));
   }
 
   transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return this.#connected(signal, async (client) => {
+    return this.#withConnection(signal, async (client) => {
       const plain = { values: [], signal };
       await ask(client, { text: BEGIN, ...plain });
       const result = await work({
@@ -114,8 +114,8 @@ class PooledDatabase implements Database {
     });
   }
 
-  /** Runs the work with a connection. If it fails, the connection is closed, which rolls back its transaction. */
-  async #connected<T>(signal: AbortSignal, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  /** Runs the work with a connection. If the work fails, the connection is closed, which rolls back its transaction. */
+  async #withConnection<T>(signal: AbortSignal, work: (client: PoolClient) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const client = await this.#connect();
     this.wasReached = true;
@@ -148,7 +148,7 @@ class PooledDatabase implements Database {
 
   async #open(): Promise<Pool> {
     const { default: pg } = await import('pg');
-    /** Closes its connection if the login fails on the client side. `pg` would leave it open. */
+    /** A client that closes its connection if the login fails on the client side. `pg` itself would leave the connection open. */
     class Client extends pg.Client {
       override connect(): Promise<this>;
       override connect(callback: (error: Error) => void): void;

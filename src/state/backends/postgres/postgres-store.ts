@@ -56,7 +56,7 @@ export class PostgresStore implements ObjectStore {
   /** Set if the last read found no tables. */
   #absent: Absent | undefined;
   #wasWritten = false;
-  /** The other states at the last search. A first document is stored only if they are unchanged. */
+  /** The other states of the workspace at the last search. A first document is stored only if they are unchanged. */
   #others: SeenOthers | undefined;
 
   constructor(settings: PostgresLocation, location: string, timing: LockTiming = TIMING) {
@@ -68,7 +68,7 @@ export class PostgresStore implements ObjectStore {
   }
 
   async read(signal: AbortSignal): Promise<StoredContent> {
-    return this.#at(async (database) => {
+    return this.#withDatabase(async (database) => {
       const found = await this.#tables.query(
         database,
         readStatement(this.#schema, this.#settings.name, this.#known),
@@ -85,7 +85,7 @@ export class PostgresStore implements ObjectStore {
   }
 
   async write(change: Change, base: StoredContent, signal: AbortSignal): Promise<StoredContent> {
-    return this.#at(async (database) => {
+    return this.#withDatabase(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
       const others = change.state && base.state === undefined ? this.#others : undefined;
       const statement = writeStatement(this.#schema, this.#settings.name, { change, base, others });
@@ -132,7 +132,7 @@ export class PostgresStore implements ObjectStore {
     }));
   }
 
-  /** Returns the error for a first document that was not stored because of another state; undefined if the other states are unchanged. */
+  /** Returns the error for a first document that was not stored because another state changed; undefined if no other state changed. */
   async #secondState(seen: SeenOthers, signal: AbortSignal): Promise<SecondState | undefined> {
     const { workspaceId } = seen;
     const found = await this.others(workspaceId, signal);
@@ -149,13 +149,13 @@ export class PostgresStore implements ObjectStore {
     signal: AbortSignal,
     convert: (row: DatabaseRow) => T,
   ): Promise<readonly T[]> {
-    return this.#at(async (database) => {
+    return this.#withDatabase(async (database) => {
       const found = await this.#tables.query(database, statement, signal);
       return 'hasSchema' in found ? [] : found.map(convert);
     });
   }
 
-  async #at<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  async #withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
     this.#address ??= addressOf(this.#settings.url);
     const address = this.#address;
     const database = databaseAt(address);

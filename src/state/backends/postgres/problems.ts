@@ -36,7 +36,7 @@ export function isTemporary(error: unknown): boolean {
   return error !== undefined && refusalOf(error, about) === undefined;
 }
 
-/** Converts an error to a `UserError` if it is permanent, and otherwise to an `Error` with the hint in its message. */
+/** Converts a permanent error to a `UserError`, and any other error to an `Error` whose message contains the hint. */
 export function problemOf(error: unknown, about: ProblemContext): Error {
   if (error instanceof UserError) return error;
   const refusal = refusalOf(error, about);
@@ -88,7 +88,7 @@ function refusalOf(
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
-  // The server would return the same error again.
+  // Errors of these classes are permanent: the server would return the same error again.
   const isPermanent = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
   return isPermanent ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }
@@ -118,7 +118,7 @@ function codeOf(error: unknown): string {
   return errorCode(error) ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : '');
 }
 
-/** If a host has several addresses, the error contains one error for each, and has no message itself. */
+/** Returns the message of an error. If a host has several addresses, the error has no message, but contains one error per address. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return errorMessage(error);

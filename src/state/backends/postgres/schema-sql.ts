@@ -1,6 +1,6 @@
 /* The tables. Changing them requires a migration that keeps stored rows valid. */
 
-/** The version of the part `state` of the schema. */
+/** The version of the `state` part of the schema. */
 export const SCHEMA_VERSION = 1;
 
 /** The minimum version of PostgreSQL. All tests of this backend pass with it. */
@@ -23,7 +23,7 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns the statements of a first run, for one transaction. @param exists true if the schema exists. */
+/** Returns the statements with which a first run creates the tables in one transaction. @param exists true if the schema exists. */
 export function setUpStatements(schema: string, exists: boolean): string {
   return `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${schema.replaceAll("'", "''")}'));
 ${exists ? '' : `CREATE SCHEMA ${quoted(schema)};\n`}${tables(quoted(schema))}`;

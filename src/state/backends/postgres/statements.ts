@@ -11,7 +11,7 @@ const MAX_EARLIER = 5;
 /** The maximum size of a state's history in bytes. */
 const MAX_HISTORY = 4_000_000;
 
-/** The last read. While its generation is current, only later lines of the journal are fetched. */
+/** The result of the last read. While its generation is current, only later lines of the journal are fetched. */
 export interface LastRead {
   readonly generation: string;
   readonly revision: string;
@@ -19,7 +19,7 @@ export interface LastRead {
   readonly journal: Uint8Array;
 }
 
-/** @param schema quoted. */
+/** @param schema the quoted name of the schema. */
 export function readStatement(schema: string, name: string, known: LastRead | undefined): SqlStatement {
   return {
     text: `SELECT v.version, current_setting('server_version_num')::integer AS server,
@@ -39,7 +39,7 @@ WHERE v.part = 'state'`,
 /** The other states of a workspace at the time of a search. */
 export interface SeenOthers {
   readonly workspaceId: string;
-  /** Name and last write of each; null if there is none. */
+  /** Name and last write of each state; null if there are no other states. */
   readonly writes: string | null;
 }
 
@@ -48,7 +48,7 @@ export function beginningLock(workspaceId: string): SqlStatement {
   return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
 }
 
-/** Returns the statement that selects the other states of the workspace. @param schema quoted. */
+/** Returns the statement that selects the other states of the workspace. @param schema the quoted name of the schema. */
 export function othersStatement(schema: string, name: string, workspaceId: string): SqlStatement {
   return {
     text: `SELECT s.name, s.write, s.state, s.lock IS NOT NULL AS locked, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
@@ -58,7 +58,7 @@ FROM ${schema}.states s WHERE ${isOther('$2')} ORDER BY s.name`,
   };
 }
 
-/** Returns the condition that a row `s` is another state of the workspace. @param line parameter with `idLine`. */
+/** Returns the condition that a row `s` is another state of the workspace. @param line the placeholder for the value of `idLine`. */
 function isOther(line: string): string {
   return `s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn(`${line}::text`)}`;
 }
@@ -76,9 +76,9 @@ interface RemoteWrite {
 }
 
 /**
- * Returns one statement for the complete change. All of its parts depend on the row of `written`, which exists only if no other run wrote
- * in the meantime.
- * @param schema quoted.
+ * Returns one statement for the complete change. All parts of the statement depend on the row of `written`, which exists only if no other
+ * run wrote in the meantime.
+ * @param schema the quoted name of the schema.
  */
 export function writeStatement(schema: string, name: string, { change, base, others }: RemoteWrite): SqlStatement {
   const values: unknown[] = [name];
@@ -91,21 +91,21 @@ export function writeStatement(schema: string, name: string, { change, base, oth
   if (lock) set.heard = 'clock_timestamp()';
   const parts = [
     base.revision === undefined
-      ? inserted(schema, { generation: set.write ?? '', ...set })
-      : updated(schema, {
+      ? insertPart(schema, { generation: set.write ?? '', ...set })
+      : updatePart(schema, {
           set: lock ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` } : set,
           where: `${conditions(base, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
         }),
   ];
-  if (converted !== undefined) parts.push(...convertedRows(schema, bind(converted.history)));
-  else if (state !== undefined) parts.push(...keptEarlier(schema));
+  if (converted !== undefined) parts.push(...convertRows(schema, bind(converted.history)));
+  else if (state !== undefined) parts.push(...keepEarlier(schema));
   if (journal === null) parts.push(`emptied AS (DELETE FROM ${schema}.journal j USING written WHERE j.name = $1)`);
   if (journal) {
     const lines = Buffer.from(journal).toString('utf8').split('\n').slice(0, -1);
     parts.push(`added AS (INSERT INTO ${schema}.journal (name, revision, nth, line)
   SELECT $1, w.revision, l.nth, l.line FROM written w, unnest(${bind(lines)}::text[]) WITH ORDINALITY AS l (line, nth))`);
   }
-  if (history !== undefined) parts.push(...notedHistory(schema, bind(history)));
+  if (history !== undefined) parts.push(...addHistory(schema, bind(history)));
   // A crash of the server must not undo a commit.
   return {
     text: `WITH ${parts.join(',\n')}
@@ -116,12 +116,12 @@ FROM written`,
   };
 }
 
-function inserted(schema: string, set: Readonly<Record<string, string>>): string {
+function insertPart(schema: string, set: Readonly<Record<string, string>>): string {
   return `written AS (INSERT INTO ${schema}.states (name, ${Object.keys(set).join(', ')})
   VALUES ($1, ${Object.values(set).join(', ')}) ON CONFLICT (name) DO NOTHING RETURNING epoch, revision)`;
 }
 
-function updated(
+function updatePart(
   schema: string,
   { set, where }: { readonly set: Readonly<Record<string, string>>; readonly where: string },
 ): string {
@@ -130,7 +130,7 @@ function updated(
   WHERE name = $1 AND ${where} RETURNING epoch, revision)`;
 }
 
-/** Returns the condition that the row is unchanged. Compares the write too, because a restored database repeats revisions. */
+/** Returns the condition that the row is unchanged. Also compares the write, because revisions repeat after a database is restored. */
 function conditions({ revision = '', write }: StoredContent, bind: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
   return `epoch = ${bind(epoch)} AND revision = ${bind(last)} AND write = ${bind(write)}`;
@@ -141,8 +141,8 @@ function sameOthers(schema: string, { workspaceId, writes }: SeenOthers, bind: (
   WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }
 
-/** Returns statements that keep the replaced document. They see the rows before the write. */
-function keptEarlier(schema: string): string[] {
+/** Returns statements that keep the replaced document. They read the rows as they were before the write. */
+function keepEarlier(schema: string): string[] {
   return [
     `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)
   SELECT s.name, s.revision, s.state FROM ${schema}.states s, written WHERE s.name = $1 AND s.state IS NOT NULL)`,
@@ -151,8 +151,8 @@ function keptEarlier(schema: string): string[] {
   ];
 }
 
-/** Returns statements that replace the lines of the history, and remove the earlier documents, which would stay in their old form. */
-function convertedRows(schema: string, lines: string): string[] {
+/** Returns statements that replace the lines of the history, and remove the earlier documents, which would keep their old form. */
+function convertRows(schema: string, lines: string): string[] {
   return [
     `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1)`,
     `converted AS (UPDATE ${schema}.history h SET line = l.line FROM written, unnest(${lines}::text[]) WITH ORDINALITY AS l (line, nth),
@@ -161,7 +161,7 @@ function convertedRows(schema: string, lines: string): string[] {
   ];
 }
 
-function notedHistory(schema: string, line: string): string[] {
+function addHistory(schema: string, line: string): string[] {
   return [
     `noted AS (INSERT INTO ${schema}.history (name, revision, line) SELECT $1, w.revision, ${line} FROM written w)`,
     `forgotten AS (DELETE FROM ${schema}.history h USING written, (SELECT revision,

@@ -9,7 +9,7 @@ export interface Absent {
   readonly hasSchema: boolean;
 }
 
-/** The tables of one schema. Their presence is checked only after a failed statement. */
+/** The tables of one schema. Checks whether the tables exist only after a failed statement. */
 export class Tables {
   readonly #schema: string;
   readonly #location: string;
@@ -20,7 +20,7 @@ export class Tables {
   }
 
   /**
-   * Runs a statement on the tables and returns its rows.
+   * Runs a statement on the tables. Returns its rows, or `Absent` if no table exists.
    * @throws UserError if another program or a newer voxform created the tables.
    */
   async query(
@@ -41,7 +41,7 @@ export class Tables {
     }
   }
 
-  /** @throws UserError if the server or the schema is unsuitable for this voxform. */
+  /** @throws UserError if this version of voxform does not support the server or the schema. */
   check(row: DatabaseRow | undefined): void {
     if (row === undefined) throw this.#notOurs(['schema_version']);
     const { version, server, server_name, encoding } = row;
@@ -65,7 +65,7 @@ export class Tables {
     );
   }
 
-  /** Returns `Absent` if no table exists, and undefined if all exist. */
+  /** Returns `Absent` if no table exists, and undefined if all tables exist. @throws UserError if only some exist. */
   async #absence(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,

@@ -94,7 +94,7 @@ export class S3Bucket implements Bucket {
   async siblings(signal: AbortSignal): Promise<readonly string[]> {
     const { bucket, key, siblings } = this.#settings;
     if (siblings === undefined) return [];
-    // The first page, of up to 1,000 keys, is enough, because fewer are searched.
+    // The first page has up to 1,000 keys, more than the search uses.
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
     const { CommonPrefixes = [] } = await this.#ask('s3:ListBucket', () =>
       this.#client.send(command, { abortSignal: signal }),
@@ -186,7 +186,7 @@ function credentialsOf(settings: S3Location) {
   }
   if (accessKeyId === undefined || secretAccessKey === undefined) {
     if (!isFetched) return {};
-    throw new UserError('a project that a fleet fetched needs its own credentials for a state in S3', {
+    throw new UserError('a project fetched by a fleet needs its own credentials for a state in S3', {
       hint: 'Set state.access_key_id and state.secret_access_key. A fetched project must not use the credentials of the machine.',
     });
   }
@@ -224,13 +224,13 @@ function requestHandler(location: string, user: Pick<StoreUser, 'network' | 'deb
 function addressOf({ protocol, hostname, port, path, query }: HttpRequest): URL {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => {
     const values = Array.isArray(value) ? value : [value ?? ''];
-    return values.map((each) => `${encoded(name)}=${encoded(each)}`);
+    return values.map((each) => `${percentEncode(name)}=${percentEncode(each)}`);
   });
   const search = pairs.length === 0 ? '' : `?${pairs.join('&')}`;
   return new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${search}`);
 }
 
-/** Encodes as in RFC 3986, like the signature. */
-function encoded(text: string): string {
+/** Percent-encodes text as in RFC 3986. The signature requires the same encoding. */
+function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

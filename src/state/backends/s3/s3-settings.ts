@@ -13,7 +13,7 @@ export const s3Settings = lazyStrictObject(() => ({
   key: objectKey(
     'Key of the state in the bucket, with {workspace} for the name of the workspace. Its objects are below that key.',
   ),
-  region: text('Region of the bucket; default: that of the AWS settings.', 'eu-central-1').optional(),
+  region: text('Region of the bucket; default: the region in the AWS settings.', 'eu-central-1').optional(),
   endpoint: storeEndpoint('Address of a store other than Amazon S3.', 'https://s3.example.com').optional(),
   path_style: z
     .boolean()
@@ -34,9 +34,9 @@ export const s3Settings = lazyStrictObject(() => ({
   }).optional(),
   sse: z
     .enum(['AES256', 'aws:kms'])
-    .meta(about('Encryption by the server; default: that of the bucket.', 'aws:kms'))
+    .meta(about('Server-side encryption; default: the encryption of the bucket.', 'aws:kms'))
     .optional(),
-  kms_key_id: text('KMS key for the encryption aws:kms.', 'alias/voxform').optional(),
+  kms_key_id: text('KMS key for aws:kms encryption.', 'alias/voxform').optional(),
 }));
 
 export type S3Settings = Readonly<z.infer<ReturnType<typeof s3Settings>>>;

@@ -228,7 +228,7 @@ describe('the remote of a state', () => {
       ['refs/tags/v1', 'it is a tag'],
     ] as const) {
       const { message } = await failureOf(machine.store({ ref }).lock(lockRequest()));
-      expect(message).toBe(`${ref} of origin is not a state of voxform: ${what}`);
+      expect(message).toBe(`${ref} of origin is not a voxform state: ${what}`);
     }
     expect(git(bare, 'for-each-ref')).toBe(before);
   });

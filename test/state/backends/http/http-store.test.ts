@@ -228,7 +228,7 @@ describe('a state server', () => {
 
   it.each([
     ['a Terraform state', '{"version":4,"terraform_version":"1.9.0","serial":3}', 'a Terraform state'],
-    ['other JSON', '{"message":"hello"}', 'not a state of voxform'],
+    ['other JSON', '{"message":"hello"}', 'not a voxform state'],
     ['text', 'hello', 'not JSON'],
     [
       'a newer format',

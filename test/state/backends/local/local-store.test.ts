@@ -109,7 +109,7 @@ describe('a state in local files', () => {
     expect((await readState(storeAt(path), { ...options, onOlder })).serial).toBe(1);
     expect(told).toEqual([expect.stringMatching(/is older than .+\.backup-2'? \(serial 2\)/)]);
     const error = await failureOf(openSession(storeAt(path), options));
-    expect(error.message).toContain('Missing from it: Agent/a (id-1)');
+    expect(error.message).toContain('Missing records: Agent/a (id-1)');
     expect(error.next).toEqual([
       { action: 'push_newer', file: expect.stringMatching(/\.backup-2'?$/) },
       { action: 'allow_older_state' },
