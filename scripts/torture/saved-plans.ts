@@ -37,7 +37,7 @@ const betweens: readonly Between[] = [
   {
     name: 'a secret changed',
     happens: async () => ({ env: { PROVIDER_KEY: 'sk-another-provider-key' } }),
-    says: /PROVIDER_KEY changed since the plan was made/,
+    says: /changed since the plan was made: PROVIDER_KEY/,
   },
   {
     name: 'a secret is gone',

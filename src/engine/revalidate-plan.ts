@@ -98,7 +98,7 @@ async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<v
   await fingerprints.prepare(secretTexts.values());
   const changed = [...secretTexts].filter(([name, text]) => fingerprints.of(text) !== saved.secrets[name]);
   if (changed.length === 0) return;
-  throw new UserError(`${changed.map(([name]) => name).join(', ')} changed since the plan was made`, {
+  throw new UserError(`these secrets changed since the plan was made: ${changed.map(([name]) => name).join(', ')}`, {
     hint: 'Run apply with the same secrets as plan, or plan again.',
   });
 }
@@ -171,7 +171,8 @@ function refuseInvalidContents(plan: PlanDocument): void {
   for (const planned of plan.resources) {
     const kind = kindNamed(planned.kind);
     for (const address of [planned.address, planned.previous_address ?? planned.address]) {
-      if (parseAddress(address)?.kind !== kind.name) throw contentsError(`the address ${JSON.stringify(address)}`);
+      if (parseAddress(address)?.kind !== kind.name)
+        throw contentsError(`the address ${JSON.stringify(address)}, which is invalid for its kind`);
     }
     if (seen.has(planned.address)) throw contentsError(`${planned.address} twice`);
     seen.add(planned.address);
@@ -193,7 +194,7 @@ function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secr
   ]);
   const spec = unflatten(leaves) as Value;
   for (const special of specials(spec)) {
-    if (special instanceof Unset) throw contentsError(`a variable without its value in ${address}`);
+    if (special instanceof Unset) throw contentsError(`an unresolved variable in ${address}`);
     // Without its fingerprint, a changed secret would not be detected.
     if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
       throw contentsError(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);

@@ -78,7 +78,7 @@ export interface KnownNames {
 }
 
 interface EnvelopeResult {
-  /** Undefined if the document has no kind or no name, so that no reference can name it. */
+  /** Undefined if the kind or the name is missing. No reference can name such a document. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];
 }

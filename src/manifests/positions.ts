@@ -71,7 +71,7 @@ function oneLine(message: string): string {
 
 type Position = { readonly line: number; readonly column: number };
 
-/** Returns the position of a place, or undefined if the file cannot be read. */
+/** Returns the line and column of a path in a document, or undefined if the file cannot be read. */
 export function positionIn(file: string, place: DocumentPlace): Position | undefined {
   return positionsOf(file)?.(place);
 }

@@ -13,7 +13,7 @@ export const errorDocument = z
         .object({
           method: z.string(),
           path: z.string(),
-          reason: z.string().describe('The cause: status, network, timeout and others.'),
+          reason: z.string().describe('The type of failure, e.g. status (an HTTP error), network or timeout.'),
           status: z.int().optional(),
           code: z.string().optional().describe("The platform's error code."),
           request_id: z.string().optional(),

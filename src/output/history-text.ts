@@ -47,7 +47,7 @@ export function runText(run: PastRun, style: Style): string {
     ['Approved by', approved_by],
     ['Moved from', run.moved_from && `${run.moved_from}, which keeps the earlier runs`],
     ['Moved to', run.moved_to],
-    ['Guards lifted', lifted.join(', ') || undefined],
+    ['Guards overridden', lifted.join(', ') || undefined],
     ['Waived', waived.map(waiverText).join('; ') || undefined],
   ];
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));

@@ -53,7 +53,7 @@ interface ViewOptions {
 
 type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 
-/** Creates the responses that all routes share: views in the layout of the site, documents for programs, and errors. */
+/** Creates the responses that all routes share: HTML pages, JSON documents and errors. */
 export class PageResponses {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
@@ -96,7 +96,7 @@ export class PageResponses {
     return c.html(this.#options.redact(page.text), status);
   }
 
-  /** Returns a JSON document for programs. */
+  /** Returns a JSON response. */
   sendJson(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
     return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
   }
@@ -127,7 +127,7 @@ export class PageResponses {
   async showSignIn(c: PageContext, to: string, status: 200 | ErrorStatus, problem?: string): Promise<Response> {
     if (status !== 200 && isProgram(c)) {
       const { missing, origin } = this.#options.tokens;
-      const instructions = `Send it as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
+      const instructions = `Send a token as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
       if (status === 401) c.header('www-authenticate', 'Bearer');
       return this.sendJson(c, { error: `${problem ?? 'A token is required.'} ${instructions}` }, status);
     }
@@ -135,8 +135,8 @@ export class PageResponses {
   }
 
   /**
-   * Returns a page that forwards to another page. It replaces redirects between the page and the provider: after a redirect from another
-   * site, browsers omit SameSite=Strict cookies, and the form policy of the page forbids redirecting a form to another site.
+   * Returns a page that forwards to another page. Used instead of redirects to and from the identity provider: after a redirect from
+   * another site, browsers omit SameSite=Strict cookies, and the `form-action` directive of the page forbids redirecting a form to another site.
    */
   showForwarding(c: PageContext, { heading, text, to, link, status }: Forwarding): Promise<Response> {
     c.header('refresh', `0; url=${to}`);
@@ -148,8 +148,13 @@ export class PageResponses {
     c.set('visitor', { ...c.var.visitor, person: undefined, formToken: undefined });
     const heading = 'Signed out';
     if (to !== undefined)
-      return this.showForwarding(c, { heading, text: 'Signing out at the provider.', to: to.href, link: 'Continue' });
-    const text = 'You are signed out of this page, but you may still be signed in at the provider.';
+      return this.showForwarding(c, {
+        heading,
+        text: 'Signing you out of the identity provider.',
+        to: to.href,
+        link: 'Continue',
+      });
+    const text = 'You are signed out here, but you may still be signed in to your identity provider.';
     return this.show(c, noteView(heading, text, { back: '/', link: 'Back' }), { title: heading });
   }
 
@@ -169,7 +174,7 @@ export class PageResponses {
       return this.showSignIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
     if (!may(person, action)) return this.showForbidden(c, action, back);
     if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.refuseForm(c, back);
-    // People with the same name in a proxy, at a provider and in a token may be different people.
+    // A proxy, an identity provider and a token may use the same name for different people.
     if (isNamedByProxy) return `${person.name} (via proxy)`;
     return person.subject === undefined ? person.name : `${person.name} (sub ${person.subject})`;
   }
@@ -211,7 +216,7 @@ export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameS
   c.header('set-cookie', cookie, { append: true });
 }
 
-/** Matches the paths that a sign-in may return to. Other paths, such as the sign-out, have no contents. */
+/** Matches the paths that a sign-in may return to. Other paths, such as `/sign-out`, are not pages. */
 const RETURN_PATH = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
 
 /** Returns the path if a sign-in may return to it, otherwise `/`. */

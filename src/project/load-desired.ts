@@ -27,7 +27,7 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** All modes except `live` and `offline-with-secrets` allow unset secrets and variables. `readSecrets` describes the modes. */
+  /** All modes except `live` and `offline-with-secrets` allow unset secrets and variables. `readSecrets` describes which secrets each mode reads. */
   readonly mode: 'without-secrets' | 'offline' | 'lenient' | 'offline-with-secrets' | 'live';
   /** Declarations that were already read, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
@@ -112,7 +112,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
 
 type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
 
-/** Returns the inputs of value forms, which read each file once. The secrets of the workspace must have been read before. */
+/** Returns the inputs for evaluating `$secret`, `$env`, `$file` and `$var`. Each file is read once. The secrets must have been read before. */
 export function inputsFor({ project: { root, workspaces }, workspace, env, mode }: InputOptions): Inputs {
   const { secrets, vars } = workspace;
   const allSecrets = Object.values(workspaces).map((each) => each.secrets);
@@ -141,14 +141,14 @@ async function readSecrets(
   });
 }
 
-/** Returns the names of the secrets in a value with forms. */
+/** Returns the names of the secrets that a value refers to with `$secret`. */
 export function secretsIn(value: unknown): string[] {
   return [...formsIn(value)].flatMap(({ form: { $secret } }) =>
     typeof $secret === 'string' && isSecretName($secret) ? [$secret] : [],
   );
 }
 
-/** Returns the names of the environment variables in a value with forms. */
+/** Returns the names of the environment variables that a value refers to with `$env`. */
 export function variablesIn(value: unknown): string[] {
   return [...formsIn(value)].flatMap(({ form: { $env } }) => (typeof $env === 'string' ? [$env] : []));
 }

@@ -29,7 +29,7 @@ const policySchema = lazy(() =>
         .optional(),
       kind: z
         .string()
-        .meta({ description: 'Only resources of this kind; default: all.', examples: ['Kind'] })
+        .meta({ description: 'Only resources of this kind; default: all.', examples: ['Agent'] })
         .optional(),
       deny: condition(
         'CEL condition. Apply stops if the condition is true for a resource.',
@@ -42,12 +42,12 @@ const policySchema = lazy(() =>
         .max(500)
         .meta({
           description: 'The message that is reported.',
-          examples: ['Calls must end after half an hour.'],
+          examples: ['Limit calls to 30 minutes.'],
         })
         .optional(),
       waivable: z
         .boolean()
-        .meta({ description: 'If false, --waive does not lift the rule. Default: true.', examples: [false] })
+        .meta({ description: 'If false, --waive cannot waive the rule. Default: true.', examples: [false] })
         .optional(),
     })
     .refine(({ deny, warn }) => (deny === undefined) !== (warn === undefined), {
@@ -81,7 +81,7 @@ export const policiesSchema = lazy(() =>
           {
             name: 'calls-end',
             deny: '!has(spec.call_config.max_call_duration_ms)',
-            message: 'Calls must end.',
+            message: 'Set call_config.max_call_duration_ms.',
           },
         ],
       ],
@@ -90,7 +90,7 @@ export const policiesSchema = lazy(() =>
 
 /** The schema of a file that is passed with `--policy`. */
 export const policyFileSchema = lazy(() =>
-  describedObject('Rules for manifests and plans, in addition to those of their repository.', {
+  describedObject('Policy rules that apply in addition to the rules of the project.', {
     version: z.literal(1).describe('Format of this file.').optional(),
     policies: policiesSchema(),
   }),

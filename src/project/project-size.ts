@@ -38,7 +38,7 @@ export class ProjectSize {
   addContent(name: string, bytes: number): void {
     this.#bytes += bytes;
     if (bytes > MAX_FILE_BYTES) this.#problem ??= `${name} has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES})`;
-    if (this.#bytes > MAX_BYTES) this.#problem ??= 'its files have more than 64 MiB together';
+    if (this.#bytes > MAX_BYTES) this.#problem ??= 'its files have more than 64 MiB in total';
   }
 }
 

@@ -13,7 +13,7 @@ import type { Policy } from './policy-schema.ts';
 import type { PullRequestSettings } from './pull-requests-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
-/** A checked `voxform.yaml` with its environment variables. */
+/** A checked `voxform.yaml`, with the values of its environment variables. */
 export interface ProjectConfig {
   readonly root: string;
   /** Absolute path of the folder for state and secrets, if it differs from the root. */
@@ -31,7 +31,7 @@ export interface ProjectConfig {
   readonly literalVariables: readonly string[];
   /** The windows in which watch may apply. If empty, watch may always apply. */
   readonly windows: readonly ApplyWindow[];
-  /** The webhooks for notifications of watch. */
+  /** The webhooks that receive the notifications of watch. */
   readonly webhooks: readonly Webhook[];
   readonly pullRequests: PullRequestSettings;
   /** The rules for manifests and plans, as written. */

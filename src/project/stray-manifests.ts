@@ -34,7 +34,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
     .map((file) => {
       const folder = path.posix.dirname(file);
       const pattern = folder === '.' ? file : `${folder}/*${path.posix.extname(file)}`;
-      const message = `this manifest is ignored: no pattern in manifests matches it; add ${JSON.stringify(pattern)}, or exclude it with ${JSON.stringify(`!${file}`)}`;
+      const message = `this manifest is ignored: no pattern of the setting manifests matches it; add ${JSON.stringify(pattern)}, or exclude it with ${JSON.stringify(`!${file}`)}`;
       return { severity: 'warning', code: 'stray-manifest', message, file };
     });
 }

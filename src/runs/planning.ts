@@ -15,7 +15,7 @@ import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlanningOptions, PlatformOptions, RunLog } from './run-context.ts';
 import type { StateAccess } from './state-access.ts';
 
-/** Reads the state without a lock, and warns if another run holds it. */
+/** Reads the state without a lock, and warns if another run holds the lock. */
 export async function stateToRead(opened: OpenWorkspace): Promise<State> {
   const state = await opened.stateWithoutWarnings();
   warnOfHolder(opened.context.log, opened.holder);
@@ -199,7 +199,7 @@ const NOT_ANCESTOR = 1;
 /**
  * Checks whether the manifests may be older than the last applied ones, for example in a clone that was not pulled. An apply would then
  * undo a colleague's changes. Returns undefined if they are not older, and for a platform on this machine. Manifests that voxform fetched
- * are the newest of their ref and are not checked.
+ * itself are the newest of their ref, so they are not checked.
  */
 async function olderCommit(
   opened: Pick<StateAccess, 'commit' | 'git' | 'workspace'>,

@@ -128,7 +128,7 @@ const refusals: readonly Refusal[] = [
     reason: 'tables of a newer version',
     prepare: `CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.schema_version (part text PRIMARY KEY, version int);
 INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatible from', 99)`,
-    message: /has version 99; this voxform supports \d+ .*Upgrade voxform/,
+    message: /has version 99; this version of voxform supports \d+ .*Upgrade voxform/,
   },
   {
     reason: 'another encoding',

@@ -65,13 +65,15 @@ it('refuses what a newer version made that this one cannot use, and works with w
     const next = { compatibleFrom: version, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
     await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
     await expect(beginAt(database)).rejects.toThrow(
-      `has version ${version}; this voxform supports ${schemaSteps.length}`,
+      `has version ${version}; this version of voxform supports ${schemaSteps.length}`,
     );
   });
   await sql(
     `UPDATE voxform_fleet.schema_version SET version = ${schemaSteps.length} WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
   );
-  await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform supports \d+/);
+  await expect(beginAt(database)).rejects.toThrow(
+    /voxform_queue .* has version 999; this version of voxform supports \d+/,
+  );
 });
 
 it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {

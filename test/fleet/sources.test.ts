@@ -353,7 +353,7 @@ describe('a repository of projects', () => {
       bomb: 'it has more than 10000 files and folders',
       deep: 'it has folders more than 100 levels deep',
       good: undefined,
-      heavy: 'its files have more than 64 MiB together',
+      heavy: 'its files have more than 64 MiB in total',
       large: 'voxform.yaml has 40000000 bytes, more than 1 MiB (1048576)',
     });
     expect(addresses(found)).toEqual(['voices/clients/good:test']);

@@ -45,7 +45,7 @@ describe('writeFolder', () => {
   it('says in plain words why a folder cannot be written', async () => {
     const target = path.join(await folder(), 'n'.repeat(250));
     await expect(writeFolder(target, FILES, LAST)).rejects.toThrow(
-      `cannot write the folder ${target}: its name is too long`,
+      `cannot write to the folder ${target}: its name is too long`,
     );
   });
 

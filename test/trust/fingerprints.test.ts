@@ -93,7 +93,7 @@ describe('a secret', () => {
     workspace.env.HEADER = 'another-key-altogether';
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
-    expect(stderr).toContain('HEADER changed since the plan was made');
+    expect(stderr).toContain('changed since the plan was made: HEADER');
     expect(workspace.platform.emulator.world.agents.size).toBe(0);
   });
 });

@@ -15,7 +15,7 @@ describe('a saved plan whose digest was worked out anew', () => {
     {
       reason: 'a variable',
       change: ({ desired }) => ({ desired: { ...desired, name: { $env: 'HOME' } } }),
-      said: 'a variable without its value in Agent/a',
+      said: 'an unresolved variable in Agent/a',
     },
     {
       reason: 'a field that there is not',

@@ -46,9 +46,9 @@ export const toolCommands = {
     define: (command, perform) =>
       withPolicies(command)
         .description(
-          'Run the language server (LSP) for an editor, on stdin and stdout. It provides problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
+          'Run the language server (LSP) for an editor, on stdin and stdout. It provides diagnostics as you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
-        .option('--no-secrets', 'Read no secrets, from .env or from the secret sources of the project')
+        .option('--no-secrets', 'Do not read secrets from .env or from the secret sources of the project')
         // Some editors add these flags.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())
@@ -65,12 +65,12 @@ export const toolCommands = {
         .action(perform(async () => (await import('../actions/mcp.ts')).mcp)),
   },
   emulator: {
-    summary: 'Run the platform on this machine',
+    summary: 'Run a local emulator of the platform',
     traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
-          'Run an emulator of the platform on this machine, for trials and tests. Dashboard actions are under /__emulator/. Press Ctrl-C to stop it.',
+          'Run an emulator of the platform on this machine, for trials and tests. Endpoints below /__emulator/ perform dashboard actions. Press Ctrl-C to stop it.',
         )
         .option('--port <n>', 'Port to listen on; 0 picks a free one', parsePort, 4010)
         .option('--host <address>', 'Address to listen on', '127.0.0.1')
@@ -90,7 +90,7 @@ export const toolCommands = {
       );
       ci.command('comment')
         .description(
-          'Post a plan as the comment of voxform on the pull or merge request of this job, or update the comment. Does nothing if the job has no pull or merge request.',
+          'Post a plan as a comment on the pull or merge request of this job, or update the comment of voxform. Does nothing if the job has no pull or merge request.',
         )
         .argument('<file>', 'Plan as Markdown')
         .option('--project <dir>', 'Project folder in the repository; each project has its own comment', '.')
@@ -113,8 +113,8 @@ export const toolCommands = {
         .description(
           'Print a script that completes commands, flags, values, addresses, workspaces and files. Completion reads project files only; it sends no requests.',
         )
-        .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
-        .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
+        .addArgument(new Argument('<shell>', 'Shell that runs the script').choices(SHELLS))
+        .addOption(new Option('--complete <word...>', 'print completions for these words').hideHelp())
         .action(
           perform(async () => (await import('../actions/completion.ts')).completionOf(command.parent ?? command)),
         ),

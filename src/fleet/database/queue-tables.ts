@@ -41,7 +41,7 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
   const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
   if (Number(row?.version) <= supportedVersion()) return Number(row?.version);
   throw new UserError(
-    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform supports ${supportedVersion()}`,
+    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this version of voxform supports ${supportedVersion()}`,
     { hint: 'Upgrade voxform.' },
   );
 }

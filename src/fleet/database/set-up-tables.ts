@@ -97,7 +97,7 @@ async function versionIn(
   const oldest = versionOf('fleet, compatible from');
   if (oldest > steps.length) {
     throw new UserError(
-      `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this voxform supports ${steps.length}`,
+      `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this version of voxform supports ${steps.length}`,
       { hint: 'Upgrade voxform.' },
     );
   }

@@ -4,7 +4,7 @@ import type { ListedToken } from './token-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Starts a session of a token for a number of milliseconds. Ends expired sessions, and the token's oldest sessions above the limit. */
+/** Creates a session of a token that expires after some milliseconds. Ends expired sessions, and the token's oldest sessions above the limit. */
 export async function addSession(
   { ask }: FleetStatements,
   { digest, name, milliseconds }: { readonly digest: string; readonly name: string; readonly milliseconds: number },

@@ -137,7 +137,7 @@ export function startOfEntry(node: Collection, index: number): number {
     return explicit?.offset ?? rangeOf(pair?.key)[0];
   }
   const dash = dashOf(node, index);
-  if (dash === undefined) throw new CannotEdit('the list has no dashes');
+  if (dash === undefined) throw new CannotEdit('the list is not in block style');
   return dash;
 }
 

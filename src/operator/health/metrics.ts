@@ -29,7 +29,7 @@ export function instruments() {
 /** The buckets of run durations, in seconds. */
 export const RUN_DURATIONS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
-/** The status of a resource: the remaining action of a plan, or the result of an attempt. */
+/** The status of a resource after a run: its planned action if the run did not attempt it, otherwise the result. */
 const statuses = [
   'in_sync',
   'not_applied',
@@ -73,7 +73,11 @@ export function createMetrics(version: string) {
     'Policy violations in the last plan that are not waived, by severity.',
     ['severity'],
   );
-  const request = gauge('voxform_drift_request', '1 for the status of the pull request for drift.', ['status']);
+  const request = gauge(
+    'voxform_drift_request',
+    '1 for the current status of the pull request for drift, 0 for all others.',
+    ['status'],
+  );
   const commit = gauge('voxform_commit_info', 'The commit in use.', ['commit']);
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   for (const result of ['delivered', 'delayed', 'failed', 'dropped']) notifications.inc({ result }, 0);

@@ -13,6 +13,6 @@ interface Presentation extends ReportOptions {
 export interface ReportFormat {
   report(report: Report, presentation: Presentation): string;
   several(several: SeveralReports, presentation: Presentation): string;
-  /** Returns an error as data for programs. Absent in formats for people, because errors are also printed to stderr. */
+  /** Formats an error for programs. Formats for people omit this function, because errors are also printed to stderr. */
   error?(document: ErrorDocument): string;
 }

@@ -12,7 +12,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
 interface WriteOptions {
-  /** The file that makes the folder a project. It is moved last into an existing folder. */
+  /** The file that makes the folder a project. In an existing folder, it is moved into place last. */
   readonly last?: string;
   /** Replaces files with the same names. If false, the folder must be new or empty. */
   readonly replace?: boolean | undefined;
@@ -72,7 +72,7 @@ const INNER_DRAFT = 'new';
 function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
   const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
-  return new UserError(`cannot write the folder ${target}: ${reason}`, {
+  return new UserError(`cannot write to the folder ${target}: ${reason}`, {
     hint: 'Choose a writable folder: --out DIR',
     cause,
   });
@@ -120,7 +120,7 @@ export async function writeAll(root: string, files: Iterable<ProjectFile>): Prom
 }
 
 interface Move {
-  /** Relative to both folders. */
+  /** Path relative to the draft folder and to the target. */
   readonly file: string;
   readonly replaces: boolean;
 }
@@ -184,7 +184,10 @@ class NotRestored extends UserError {
   override readonly name = 'NotRestored';
 
   constructor(old: string, cause: unknown) {
-    super('cannot write the folder, and restoring it failed', { hint: `The replaced files are in ${old}.`, cause });
+    super('cannot write to the folder, and its previous files could not be restored', {
+      hint: `The replaced files are in ${old}.`,
+      cause,
+    });
   }
 }
 

@@ -29,7 +29,7 @@ export interface LiveExport {
 const MANIFESTS = 'manifests';
 
 /**
- * Exports a workspace to a temporary folder. The manifests contain no ids, because both workspaces use the manifests.
+ * Exports a workspace to a temporary folder. The manifests contain no ids, because the source and the target workspace share them.
  * @throws UserError if the manifest folder of the project is not empty.
  */
 export async function exportLive(
@@ -49,7 +49,7 @@ export async function exportLive(
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
   await refuseNonEmpty(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
     throw new UserError(
-      `${MANIFESTS}/ is not empty: a live workspace can be read only into a project without manifests`,
+      `${MANIFESTS}/ is not empty: a live workspace can be exported only to a project without manifests`,
       {
         hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
         cause,

@@ -21,11 +21,11 @@ export const azureSettings = lazyStrictObject(() => ({
     'https://acmevoxform.blob.core.usgovcloudapi.net',
   ).optional(),
   connection_string: secretSetting('connection_string', {
-    description: 'Connection string of the account, as { $secret: NAME } or { $env: NAME }, never as text.',
+    description: 'Connection string of the account, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_CONNECTION' }],
   }).optional(),
   sas_token: secretSetting('sas_token', {
-    description: 'Shared access signature, as { $secret: NAME } or { $env: NAME }, never as text.',
+    description: 'Shared access signature, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SAS' }],
   }).optional(),
 }));

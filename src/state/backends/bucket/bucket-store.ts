@@ -179,9 +179,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
       for (const [name, bytes] of added) objects.set(name, bytes);
       if (change.converted !== undefined) {
         await clean(head, -HOUR_MS, signal).catch((error) =>
-          user.warn?.(
-            `earlier objects of ${location} were not removed and still have their old form: ${errorMessage(error)}`,
-          ),
+          user.warn?.(`cannot remove the objects of ${location} that the conversion replaced: ${errorMessage(error)}`),
         );
       } else if (isCleaning) {
         await clean(head, MIN_UNUSED_MS, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));
@@ -243,7 +241,7 @@ async function siblingKeys(
     return await bucket.siblings(signal);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    user.warn?.(`cannot search for states of other workspaces near ${location}: ${error.message}`);
+    user.warn?.(`cannot list the states of other workspaces next to ${location}: ${error.message}`);
     return [];
   }
 }
@@ -303,7 +301,7 @@ const head = lazy(() =>
     /** The id of the last write (`Change.write`). */
     write: z.string(),
     lock: storedLock().nullable(),
-    /** Lineage and serial of the document, for readers of the file; null for the mark of a moved state. */
+    /** Lineage and serial of the document, for people who read the file; null if the object only records that the state was moved. */
     lineage: z.string().nullable(),
     serial: z.number().nullable(),
     /** The workspace id of the document. Earlier versions of voxform did not write this field. */
@@ -316,7 +314,7 @@ const head = lazy(() =>
     /** Names of the objects with the history. The last lines of the history are in `history_end`. */
     history: z.array(part('history')),
     history_end: z.string(),
-    /** True for a store that compares tags only without quotes. */
+    /** True if the store matches ETags only without quotes. */
     bare_tags: z.boolean(),
     /** The time when unused objects were last removed, in ISO 8601. */
     cleaned: z.string(),
@@ -351,14 +349,14 @@ function headIn(bytes: Uint8Array): Head | undefined {
 function parseHead(bytes: Uint8Array, { location, setting }: Pick<ObjectStore, 'location' | 'setting'>): Head {
   const found = headIn(bytes);
   if (found !== undefined) return found;
-  throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
+  throw new UserError(`${location}/${HEAD} is not a state that this version of voxform can read`, {
     hint: advice`Nothing was changed. Set ${setting} to a value that nothing else uses, or upgrade voxform. If ${HEAD} is damaged, restore an earlier version of it. If the bucket keeps no versions, copy ${HEAD} and the newest object ending in .state, delete ${HEAD}, and run ${command('state push FILE')}`,
   });
 }
 
 /**
  * Checks with a temporary object that the store honors conditions. Without conditions, two runs could both hold the lock.
- * @returns true if the store compares tags only without quotes.
+ * @returns true if the store matches ETags only without quotes.
  * @throws UserError if the store ignores a condition.
  */
 async function probe(bucket: Bucket, location: string, signal: AbortSignal): Promise<boolean> {
@@ -376,7 +374,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
   };
   const refused = (header: string): UserError =>
     new UserError(`the store of ${location} ignores the ${header} condition of a write`, {
-      hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes. With Ceph, use a bucket without versions.',
+      hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes. With Ceph, use a bucket with versioning disabled.',
     });
   try {
     const first = await put({ isAbsent: true });

@@ -36,7 +36,7 @@ const settings = lazyStrictObject(() => ({
     examples: ['gitlab-ci-token'],
   }).optional(),
   password: secretSetting('password', {
-    description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
+    description: 'Password or token, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_TOKEN' }],
   }).optional(),
 }));

@@ -17,7 +17,7 @@ interface OtherStateSearch {
   /** Folders that are searched for `*.state.json`. */
   readonly folders: readonly string[];
   readonly workspaceId: string;
-  /** Name of a document that belongs to the workspace even if the document is unreadable. */
+  /** File name of a document that is assumed to belong to the workspace if it cannot be read. */
   readonly name: string;
   readonly files?: Files | undefined;
 }

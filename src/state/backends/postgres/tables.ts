@@ -9,7 +9,7 @@ export interface Absent {
   readonly hasSchema: boolean;
 }
 
-/** The tables of one schema. Checks whether the tables exist only after a failed statement. */
+/** The tables of one schema. It checks whether they exist only if a statement fails. */
 export class Tables {
   readonly #schema: string;
   readonly #location: string;
@@ -112,7 +112,7 @@ export class Tables {
 
   #newer(version: number): UserError {
     return new UserError(
-      `the schema ${quoted(this.#schema)} of the state ${this.#location} has version ${version}; this voxform supports ${SCHEMA_VERSION}`,
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} has version ${version}; this version of voxform supports ${SCHEMA_VERSION}`,
       { hint: 'Upgrade voxform.' },
     );
   }

@@ -11,25 +11,26 @@ export const s3Settings = lazyStrictObject(() => ({
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { error: 'expected the name of a bucket' })
     .meta(about('Name of the bucket.', 'acme-voxform')),
   key: objectKey(
-    'Key of the state in the bucket, with {workspace} for the name of the workspace. Its objects are below that key.',
+    'Prefix of the keys of the state in the bucket. {workspace} is replaced by the name of the workspace.',
   ),
-  region: text('Region of the bucket; default: the region in the AWS settings.', 'eu-central-1').optional(),
+  region: text('Region of the bucket; default: the region in the AWS configuration.', 'eu-central-1').optional(),
   endpoint: storeEndpoint('Address of a store other than Amazon S3.', 'https://s3.example.com').optional(),
   path_style: z
     .boolean()
     .meta(about('Put the name of the bucket into the path instead of the host name; default: false.', true))
     .optional(),
-  profile: text('Profile of the shared AWS settings.', 'voxform').optional(),
+  profile: text('Profile in the shared AWS configuration files.', 'voxform').optional(),
   access_key_id: secretTextSetting(z.string().min(1), {
     description: 'Access key; default: the credentials that the AWS SDK finds.',
     examples: [{ $secret: 'STATE_ACCESS_KEY_ID' }],
   }).optional(),
   secret_access_key: secretSetting('secret_access_key', {
-    description: 'Secret of the access key, as { $secret: NAME } or { $env: NAME }, never as text.',
+    description: 'Secret access key, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SECRET_ACCESS_KEY' }],
   }).optional(),
   session_token: secretSetting('session_token', {
-    description: 'Session token of the access key, as { $secret: NAME } or { $env: NAME }, never as text.',
+    description:
+      'Session token of temporary credentials, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SESSION_TOKEN' }],
   }).optional(),
   sse: z

@@ -160,7 +160,7 @@ describe('the schema', () => {
     await recordedIn(await storeIn(url));
     await sql(`UPDATE voxform.schema_version SET version = 2; ${change}`);
     const { message, hint } = await failureOf((await storeIn(url)).lock(lockRequest()));
-    expect(message).toContain('has version 2; this voxform supports 1');
+    expect(message).toContain('has version 2; this version of voxform supports 1');
     expect(hint).toBe('Upgrade voxform.');
   });
 

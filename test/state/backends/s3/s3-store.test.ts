@@ -275,8 +275,8 @@ describe('a state in S3', () => {
     const { server, store } = await scene();
     await runIn(store());
     server.objects().set(HEAD, { ...objectOf(server), bytes: Buffer.from('{"version":2}'), etag: 'other' });
-    await expect(store().read()).rejects.toThrow(/not the head of a state/);
-    await expect(store().lock(lockRequest())).rejects.toThrow(/not the head of a state/);
+    await expect(store().read()).rejects.toThrow(/is not a state that/);
+    await expect(store().lock(lockRequest())).rejects.toThrow(/is not a state that/);
   });
 
   it('gives a fetched project no credentials of the machine', async () => {
@@ -435,6 +435,6 @@ describe.skipIf(!hasRadosgw)(title, () => {
     await server.keepVersions();
     const { message, hint } = await failureOf(openSession(storeOf('versions'), recorded()));
     expect(message).toContain('ignores the If-None-Match condition');
-    expect(hint).toContain('a bucket without versions');
+    expect(hint).toContain('versioning disabled');
   });
 });
