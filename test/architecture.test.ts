@@ -175,6 +175,7 @@ describe('the layers', () => {
       // Examples in help and in schemas.
       'cli/commands/inspect-commands.ts',
       'manifests/value-forms.ts',
+      'project/policy-schema.ts',
     ]);
     expect(asked.test(codeOf('kinds/agent.ts'))).toBe(true);
     const members = (imports.get('kinds/index.ts') ?? []).filter(
@@ -186,7 +187,7 @@ describe('the layers', () => {
   });
 
   it('names commands of a workspace as data, which the output words for a fleet', () => {
-    const literal = new RegExp(`(?<!commandFor\\(['\`])\\bvoxform (?:${workspaceCommands.join('|')})\\b`, 'g');
+    const literal = new RegExp(`(?<!commandFor\\(['\`]|\\ba )\\bvoxform (?:${workspaceCommands.join('|')})\\b`, 'g');
     const named = (folders: readonly string[]) =>
       files
         .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)))
