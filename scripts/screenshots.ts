@@ -217,7 +217,7 @@ workspaces: { ${[...WAITING.map((client) => `"*/${client}:*": { mode: ${mode} }`
   stack.defer(() => database.close());
   const until = async (condition: string, count: number) => {
     for (;;) {
-      const [row] = await database.ask(`SELECT count(*)::int AS n FROM voxform_fleet.workspaces WHERE ${condition}`);
+      const [row] = await database.query(`SELECT count(*)::int AS n FROM voxform_fleet.workspaces WHERE ${condition}`);
       if (Number(row?.n) >= count) return;
       await pause(1000);
     }
@@ -250,9 +250,9 @@ workspaces: { ${[...WAITING.map((client) => `"*/${client}:*": { mode: ${mode} }`
     fleetFolder,
   );
   await until(`status IN ('waiting', 'failed', 'invalid', 'drifted') OR paused_at IS NOT NULL`, 10);
-  await database.ask(`INSERT INTO voxform_fleet.trends (at, shard, runs, failed, drifted)
+  await database.query(`INSERT INTO voxform_fleet.trends (at, shard, runs, failed, drifted)
 SELECT date_trunc('hour', now()) - n * interval '1 hour', 99, 250 + 37 * (n % 4), CASE WHEN n IN (3, 4, 11) THEN 4 ELSE 0 END, n % 3 FROM generate_series(1, 23) AS n`);
-  await database.ask(
+  await database.query(
     `UPDATE voxform_fleet.workspaces SET status_since = now() - (1 + length(address) % 7) * interval '37 minutes'`,
   );
   return url;
@@ -261,8 +261,8 @@ SELECT date_trunc('hour', now()) - n * interval '1 hour', 99, 250 + 37 * (n % 4)
 /** Paths of every page of the fleet, by name. */
 async function fleetPages(): Promise<Readonly<Record<string, string>>> {
   const database = fleetDatabaseAt(env.FLEET_DATABASE_URL);
-  const plans = await database.ask(`SELECT address, id FROM voxform_fleet.plans WHERE state = 'waiting'`);
-  const runs = await database.ask(`SELECT address, id FROM voxform_fleet.runs WHERE result = 'failed' LIMIT 1`);
+  const plans = await database.query(`SELECT address, id FROM voxform_fleet.plans WHERE state = 'waiting'`);
+  const runs = await database.query(`SELECT address, id FROM voxform_fleet.runs WHERE result = 'failed' LIMIT 1`);
   await database.close();
   const approvals = plans.map(({ address, id }) => [
     `approve-${/([^/]+):/.exec(String(address))?.[1]}`,

@@ -49,7 +49,7 @@ export class FleetFigures {
 
   /** Inserts states as after applies. */
   async seed(states: readonly StoredState[]): Promise<void> {
-    await this.#database.ask(
+    await this.#database.query(
       `INSERT INTO voxform_fleet.states (name, write, generation, state)
 SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name text, write text, state text)`,
       JSON.stringify(states),
@@ -68,7 +68,7 @@ SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name tex
   /** How many workspaces, not counting others, were checked since a time and need nothing but a person. */
   async checked({ since = 0, others = [] }: Checks): Promise<number> {
     // The person says what became of a create whose answer was lost.
-    const [row] = await this.#database.ask(
+    const [row] = await this.#database.query(
       `SELECT count(*) AS checked FROM voxform_fleet.workspaces WHERE checked_at > to_timestamp($1 / 1000.0)
 AND (status = 'in-sync' OR (last->'counts'->>'unknown')::integer > 0) AND address <> ALL ($2)`,
       since,
@@ -79,7 +79,7 @@ AND (status = 'in-sync' OR (last->'counts'->>'unknown')::integer > 0) AND addres
 
   /** Starts to count runs. */
   async begin(): Promise<void> {
-    await this.#database.ask(
+    await this.#database.query(
       `CREATE EXTENSION pg_stat_statements;
 CREATE TABLE begun (late double precision NOT NULL, at timestamptz NOT NULL DEFAULT now());
 CREATE FUNCTION note_begun() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -100,7 +100,7 @@ SELECT pg_stat_statements_reset()`,
   async end() {
     const seconds = (performance.now() - this.#began) / 1000;
     const server = (await this.#serverTime()) - this.#processor;
-    const [row = {}] = await this.#database.ask(`SELECT count(*) AS runs, max(late) AS most,
+    const [row = {}] = await this.#database.query(`SELECT count(*) AS runs, max(late) AS most,
   percentile_cont(0.5) WITHIN GROUP (ORDER BY late) AS median, percentile_cont(0.99) WITHIN GROUP (ORDER BY late) AS high,
   (SELECT sum(calls) FROM pg_stat_statements) AS statements FROM begun`);
     const lateness: Lateness = { median: Number(row.median), high: Number(row.high), most: Number(row.most) };
@@ -109,7 +109,7 @@ SELECT pg_stat_statements_reset()`,
 
   /** What there is now, and the lateness of the runs that ended in the last seconds. */
   async sample(seconds: number, others: readonly string[]): Promise<FleetSample> {
-    const [row = {}] = await this.#database.ask(
+    const [row = {}] = await this.#database.query(
       `SELECT max(late) AS most, percentile_cont(0.5) WITHIN GROUP (ORDER BY late) AS median,
   percentile_cont(0.99) WITHIN GROUP (ORDER BY late) AS high,
   (SELECT extract(epoch FROM now() - min(checked_at)) FROM voxform_fleet.workspaces WHERE address <> ALL ($2)) AS unchecked,
@@ -132,7 +132,7 @@ FROM begun WHERE at > now() - $1 * interval '1 second'`,
 
   /** What the states of workspaces say of these resources. */
   async statesOf(workspaces: readonly string[], resources: readonly string[]): Promise<readonly StatedResource[]> {
-    const rows = await this.#database.ask(
+    const rows = await this.#database.query(
       `WITH chosen AS (SELECT name, state::json AS state FROM voxform_fleet.states WHERE name = ANY ($1))
 SELECT name, r.key AS resource, r.value->>'id' AS id FROM chosen, json_each(state->'resources') r WHERE r.key = ANY ($2)
 UNION ALL SELECT name, p.key, NULL FROM chosen, json_each(state->'pending') p WHERE p.key = ANY ($2)`,
@@ -149,7 +149,7 @@ UNION ALL SELECT name, p.key, NULL FROM chosen, json_each(state->'pending') p WH
   /** Seconds until the last of the workspaces began the run that saw a change, which was made at `since`, in milliseconds. */
   async untilRun(addresses: readonly string[], since: number): Promise<number> {
     for (;;) {
-      const [row] = await this.#database.ask(
+      const [row] = await this.#database.query(
         `SELECT extract(epoch FROM max(checked_at)) * 1000 AS at FROM voxform_fleet.workspaces
 WHERE address = ANY ($1) HAVING bool_and(status = 'pending' AND checked_at > to_timestamp($2 / 1000.0))`,
         addresses,
@@ -163,7 +163,7 @@ WHERE address = ANY ($1) HAVING bool_and(status = 'pending' AND checked_at > to_
   /** Seconds of processor time of the server; known on Linux only. */
   async #serverTime(): Promise<number> {
     if (!existsSync('/proc/self/stat')) return Number.NaN;
-    const [row] = await this.#database.ask('SELECT pg_backend_pid() AS pid');
+    const [row] = await this.#database.query('SELECT pg_backend_pid() AS pid');
     const postmaster = statOf(String(row?.pid)).parent;
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
     let total = statOf(postmaster).withChildren;

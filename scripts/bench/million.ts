@@ -5,9 +5,9 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { type ClaimedJob, Queue } from '../../src/fleet/queue.ts';
 import { claimWorkspace } from '../../src/fleet/rows/claim-rows.ts';
 import { dropJobs } from '../../src/fleet/rows/finished-runs.ts';
-import { dividedKinds, unusedPatterns, versionsInUse } from '../../src/fleet/rows/member-rows.ts';
+import { resourceKindsInUse, unusedPatterns, versionsInUse } from '../../src/fleet/rows/member-rows.ts';
 import { fleetVersion } from '../../src/fleet/rows/page-rows.ts';
-import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
+import { removeExpiredRows } from '../../src/fleet/rows/process-rows.ts';
 import { removeOldPulls } from '../../src/fleet/rows/pull-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
@@ -68,7 +68,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
   await measured('fleet status', () => control.status({}));
 
   await measured('start: version of the tables', () => setUpTables(recorded));
-  await measured('start, heartbeat: kinds of groups', () => dividedKinds(recorded));
+  await measured('start, heartbeat: kinds of groups', () => resourceKindsInUse(recorded));
   await measured('fetch: unused rules', () => unusedPatterns(recorded, ['source-01/*', '*:staging', '*']));
   await measured('versions in use of the largest source', () => versionsInUse(recorded, 'source-01'));
 
@@ -77,7 +77,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
   });
   try {
     const sources = ['source-01', 'source-02', 'source-20'];
-    await database.ask(
+    await database.query(
       `UPDATE voxform_fleet.workspaces SET due_at = now() - interval '1 second' WHERE address IN
   (SELECT address FROM voxform_fleet.workspaces WHERE source = ANY ($1::text[]) ORDER BY random() LIMIT 4000)`,
       sources,
@@ -99,13 +99,13 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
       ),
     );
     const other = othersStatement('voxform_fleet', jobs[0]?.address ?? '', 'id-4');
-    await measured('second state of a workspace', () => recorded.ask(other.text, ...other.values));
+    await measured('second state of a workspace', () => recorded.query(other.text, ...other.values));
     await dropJobs(database, queue, jobs);
   } finally {
     await queue.close();
   }
 
-  const waiting = await database.ask(
+  const waiting = await database.query(
     `SELECT address, digest FROM voxform_fleet.plans WHERE state = 'waiting' LIMIT ${REQUESTS}`,
   );
   let next = 0;
@@ -115,13 +115,13 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
   });
 
   let slowest = 0;
-  const timed: FleetDatabase['ask'] = async (text, ...values) => {
+  const timed: FleetDatabase['query'] = async (text, ...values) => {
     const began = performance.now();
-    const rows = await database.ask(text, ...values);
+    const rows = await database.query(text, ...values);
     slowest = Math.max(slowest, performance.now() - began);
     return rows;
   };
-  await removeOldRuns({ ask: timed }, 98 * DAY);
+  await removeExpiredRows({ query: timed }, 98 * DAY);
   emit({
     what: 'retention: the slowest batch, of rows that no run reads',
     floor: '',
@@ -130,7 +130,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
     unit: 'ms',
     budget: undefined,
   });
-  await measured('retention: nothing to remove', () => removeOldRuns(recorded, 98 * DAY));
+  await measured('retention: nothing to remove', () => removeExpiredRows(recorded, 98 * DAY));
   await measured('retention: pull requests', () => removeOldPulls(recorded, 98 * DAY));
 }
 

@@ -143,8 +143,8 @@ ${fleet}`,
 
   /** Lets so much time pass that silent processes count as dead. */
   passTime(): Promise<void> {
-    return this.inDatabase(async ({ ask }) => {
-      const [row] = await ask(`SELECT to_regclass('voxform_queue.job') IS NULL AS "isNew"`);
+    return this.inDatabase(async ({ query }) => {
+      const [row] = await query(`SELECT to_regclass('voxform_queue.job') IS NULL AS "isNew"`);
       // A process that was killed early made no tables.
       if (row?.isNew === true) return;
       // Each on its own: processes that lock the same rows in another order would be in a deadlock with all of them.
@@ -154,7 +154,7 @@ ${fleet}`,
         `voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`,
         `voxform_fleet.pulls SET until = until - interval '61 s', work_at = work_at - interval '300 s'`,
       ])
-        await ask(`UPDATE ${update}`);
+        await query(`UPDATE ${update}`);
     });
   }
 

@@ -118,7 +118,7 @@ workspaces: { "*": { ${rule}, interval: 1h } }
     const last = merges.findLast((each) => each.project === project);
     if (last === undefined) continue;
     await until(`the merge of ${last.number} has an outcome`, async () => {
-      const [row] = await ground.inDatabase(({ ask }) => ask(OUTCOME, last.number));
+      const [row] = await ground.inDatabase(({ query }) => query(OUTCOME, last.number));
       if (row === undefined) return false;
       figures.count('merged pull requests of a fleet', row.isApproved === true ? 'approved' : 'left to a person');
       return true;

@@ -38,8 +38,8 @@ async function takeOver(bench: Bench, random: Random): Promise<void> {
   const other = ground.serve({ host: 'machine-2', ahead: 0 });
   await other.said('serving the fleet');
   for (;;) {
-    const [row] = await ground.inDatabase(({ ask }) =>
-      ask(`SELECT status FROM voxform_fleet.workspaces WHERE status IN ('in-sync', 'pending')`),
+    const [row] = await ground.inDatabase(({ query }) =>
+      query(`SELECT status FROM voxform_fleet.workspaces WHERE status IN ('in-sync', 'pending')`),
     );
     if (row !== undefined) break;
     assert.ok(performance.now() - since < IN_TIME * 1_000, `nobody took over within ${IN_TIME} s`);

@@ -218,7 +218,7 @@ async function freezeInTransaction(fleet: Fleet, random: Random): Promise<void> 
     const victim = random.pick([first, ...others]);
     victim.child.kill('SIGSTOP');
     await delay(400);
-    const [row] = await ground.inDatabase(({ ask }) => ask(OPEN));
+    const [row] = await ground.inDatabase(({ query }) => query(OPEN));
     if (Number(row?.open) > 0) {
       figures.count('kills of processes of a fleet', 'SIGSTOP in a transaction, and SIGCONT');
       await ground.passTime();

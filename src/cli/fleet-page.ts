@@ -17,7 +17,7 @@ import {
 } from '../page/access/sessions.ts';
 import { SingleSignOn } from '../page/access/single-sign-on.ts';
 import type { FleetComparisons } from '../page/fleet-comparisons.ts';
-import { orphanCloser } from '../page/fleet-orphans.ts';
+import { createOrphanCloser } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
 import { userName } from '../runs/local-user.ts';
@@ -59,7 +59,7 @@ export function fleetPage(
       hasPulls: fleet.sources.some((source) => 'git' in source && source.pullRequests !== undefined),
       control,
       comparisons,
-      closeOrphan: orphanCloser({ fleet, user: userName(env), now, log: logMessage }),
+      closeOrphan: createOrphanCloser({ fleet, user: userName(env), now, log: logMessage }),
       now,
       log: logMessage,
     }),

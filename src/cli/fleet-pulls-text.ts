@@ -25,7 +25,7 @@ export function secondsSinceServed({
 }
 
 /** Returns messages with the reasons why the list may be out of date. */
-export function pullRemarks(
+export function pullWarnings(
   problems: readonly PullsProblem[],
   status: Pick<FleetStatus, 'at' | 'processes' | 'sources'>,
 ): string[] {

@@ -12,7 +12,7 @@ import type { DiscoveryFlags } from './flags.ts';
  * Returns the ids that the flags contain, directly or in files.
  * @throws UserError if a file cannot be read.
  */
-export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
+export async function idsFromFlags(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
   const ids: KnownId[] = [];
   for (const { name, list, table } of kinds.values()) {
     if (list !== undefined) continue;

@@ -6,7 +6,7 @@ import { Reader } from './completion/cursor.ts';
  * `-o json` and `--json` for `--output json`, `-y` for `--auto-approve`, and `help state list` for `state list --help`. Other words are
  * unchanged.
  */
-export function normalisedArgs(program: Command, args: readonly string[]): string[] {
+export function normaliseArgs(program: Command, args: readonly string[]): string[] {
   const reader = new Reader(program);
   return withHelpLast(args).map((arg) => {
     const word = reader.readsFlag(arg) ? normalisedFlag(arg, reader) : arg;

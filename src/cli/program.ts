@@ -1,10 +1,10 @@
 import { Command, Option, type OutputConfiguration } from 'commander';
 import { VERSION } from '../version.ts';
-import { adoptingCommands } from './commands/adopt-commands.ts';
+import { adoptCommands } from './commands/adopt-commands.ts';
 import { fleetCommands } from './commands/fleet-commands.ts';
-import { inspectingCommands } from './commands/inspect-commands.ts';
+import { inspectCommands } from './commands/inspect-commands.ts';
 import { mainCommands } from './commands/main-commands.ts';
-import { restoringCommands } from './commands/restore-commands.ts';
+import { restoreCommands } from './commands/restore-commands.ts';
 import { stateCommands } from './commands/state-commands.ts';
 import { toolCommands } from './commands/tool-commands.ts';
 import { type CommandTable, createPerform, type Start } from './context.ts';
@@ -31,11 +31,11 @@ const TOOLS = 'Tools:';
 /** The groups of commands by heading, in the order in which help lists them. */
 const groups: Readonly<Record<string, CommandTable>> = {
   'Main commands:': mainCommands,
-  'Compare and restore:': restoringCommands,
-  'Adopt and move:': adoptingCommands,
+  'Compare and restore:': restoreCommands,
+  'Adopt and move:': adoptCommands,
   'State:': stateCommands,
   'Fleet:': fleetCommands,
-  'Inspect:': inspectingCommands,
+  'Inspect:': inspectCommands,
   [TOOLS]: toolCommands,
 };
 

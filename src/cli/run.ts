@@ -11,7 +11,7 @@ import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { CommandAction, Context, Host, Start } from './context.ts';
 import { Log } from './log.ts';
-import { normalisedArgs, requestsJson } from './normalise-args.ts';
+import { normaliseArgs, requestsJson } from './normalise-args.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { diagnosticsText, inProject, type ProjectLookup } from './project-context.ts';
 import { Terminal } from './terminal.ts';
@@ -54,7 +54,7 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     const group = action.parent === program ? '' : `${action.parent?.name()} `;
     command = group + action.name();
   });
-  const args = normalisedArgs(program, host.args);
+  const args = normaliseArgs(program, host.args);
   const typedFlags = cursorIn(program, [...args, '']).flags;
   const format = typedFlags.get('--output') ?? given.errorFormat ?? '';
   try {

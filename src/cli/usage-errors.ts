@@ -1,6 +1,6 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
-import { didYouMean, didYouMeanOneOf, nearest } from '../problems/suggest.ts';
+import { didYouMean, didYouMeanOneOf, nearestCandidate } from '../problems/suggest.ts';
 import { type UserError, usageError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
 import { splitItems } from './flags.ts';
@@ -108,7 +108,7 @@ function checkChoices(each: Option | Argument, choices: readonly string[]): void
     const items = each.variadic ? splitItems(given) : [given];
     const invalid = items.find((item) => !choices.includes(item));
     if (invalid === undefined) return each.variadic ? [...previous, ...items] : given;
-    const suggestion = nearest(invalid, choices) === undefined ? '.' : didYouMean(invalid, choices);
+    const suggestion = nearestCandidate(invalid, choices) === undefined ? '.' : didYouMean(invalid, choices);
     throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggestion}`);
   };
   if (each instanceof Argument) each.argParser<Choice>(parse);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CannotEdit, type Splice, spliced } from '../manifests/editing/change.ts';
+import { applySplices, CannotEdit, type Splice } from '../manifests/editing/change.ts';
 import { editText, isJson } from '../manifests/editing/edit-text.ts';
 import { scalarText } from '../manifests/editing/new-value.ts';
 import { type Layer, sourceText } from '../manifests/layers.ts';
@@ -22,7 +22,7 @@ interface PlacedText extends PlaceInFile {
   readonly text: string;
 }
 
-export type Renaming =
+export type RenameResult =
   | {
       /** The edits, with offsets into the texts of the snapshot. */
       readonly edits: readonly PlacedText[];
@@ -54,7 +54,7 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
 export async function renameAt(
   snapshot: ProjectSnapshot,
   { file, offset, newName }: { readonly file: string; readonly offset: number; readonly newName: string },
-): Promise<Renaming> {
+): Promise<RenameResult> {
   try {
     const place = addressAt(snapshot, file, offset);
     if (place === undefined) throw new CannotEdit('there is no resource name at this position');
@@ -73,7 +73,7 @@ export async function renameAt(
   }
 }
 
-async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promise<Renaming> {
+async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promise<RenameResult> {
   const before = await snapshot.checkedWith(new Map());
   const { project, declarations, declaration } = readDeclaration(before, change);
   const { metadata, home } = declaration;
@@ -94,7 +94,7 @@ async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promi
   ];
   const texts = [...Map.groupBy(edits, ({ file }) => file)].map(([file, ofFile]) => {
     const real = realPath(path.resolve(snapshot.folder, file));
-    return [real, spliced(snapshot.textOf(file) ?? '', ofFile)] as const;
+    return [real, applySplices(snapshot.textOf(file) ?? '', ofFile)] as const;
   });
   refuseOtherChanges({ before, after: await snapshot.checkedWith(new Map(texts)), change, previous });
   return { edits, notes };

@@ -1,6 +1,6 @@
 import { MACROS } from '../policies/cel/call.ts';
 import { functions, methods } from '../policies/cel/functions.ts';
-import { type Type, wordFor } from '../policies/cel/types.ts';
+import { type Type, typeName } from '../policies/cel/types.ts';
 import { variablesOf } from '../policies/rule-variables.ts';
 import { isObject } from '../values/json.ts';
 import type { FileRole } from './snapshot.ts';
@@ -60,7 +60,7 @@ function wordsOf(type: Type): readonly RuleWord[] {
 }
 
 function fieldWords(fields: ReadonlyMap<string, Type>): RuleWord[] {
-  return [...fields].map(([name, type]) => ({ name, detail: wordFor(type), isFunction: false }));
+  return [...fields].map(([name, type]) => ({ name, detail: typeName(type), isFunction: false }));
 }
 
 function functionWords(names: readonly string[]): RuleWord[] {

@@ -1,11 +1,11 @@
 import type { AgentRequest } from '../platform/records/agent-records.ts';
 import { mapParts } from '../values/json.ts';
-import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
+import { type EmulatorBehaviour, returnedConfigs, type ShownConfig } from './behaviour.ts';
 import { offsetTime } from './ids-and-clock.ts';
 import { type KeyMarker, markKey, type StoredAgent, type StoredVersion } from './stored-records.ts';
 import type { World } from './world.ts';
 
-const configs = [...shownConfigs, 'knowledge_base_config'] as const;
+const configs = [...returnedConfigs, 'knowledge_base_config'] as const;
 
 type Config = (typeof configs)[number];
 
@@ -114,9 +114,9 @@ function updatedKey(
 }
 
 /** Returns the value with all strings trimmed, except provider keys. */
-export function trimTexts(value: unknown): unknown {
+export function trimStrings(value: unknown): unknown {
   if (typeof value === 'string') return value.trim();
-  return mapParts(value, (part, key) => (key === 'api_key' ? part : trimTexts(part)));
+  return mapParts(value, (part, key) => (key === 'api_key' ? part : trimStrings(part)));
 }
 
 /** Returns the items of a set in the order in which the server stores them. */
@@ -160,6 +160,6 @@ function normaliseAgent<T extends Pick<StoredAgent, ShownConfig>>(
 }
 
 function withDefaults(agent: Pick<StoredAgent, ShownConfig>): Pick<StoredAgent, ShownConfig> {
-  const filled = shownConfigs.map((config) => [config, { ...serverDefaults[config], ...agent[config] }]);
+  const filled = returnedConfigs.map((config) => [config, { ...serverDefaults[config], ...agent[config] }]);
   return Object.fromEntries(filled) as Pick<StoredAgent, ShownConfig>;
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Immutable } from '../values/json.ts';
-import { madeCalls } from './made-calls.ts';
+import { generatedCalls } from './made-calls.ts';
 
 /** The config objects that a response can contain. `knowledge_base_config` is accepted but never returned. */
-export const shownConfigs = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
-export type ShownConfig = (typeof shownConfigs)[number];
+export const returnedConfigs = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
+export type ShownConfig = (typeof returnedConfigs)[number];
 
-const shown = z.array(z.enum(shownConfigs));
+const shown = z.array(z.enum(returnedConfigs));
 
 /** Settings for undocumented behaviour of the API. A client must work correctly with every combination. */
 export const emulatorBehaviour = z.strictObject({
@@ -32,7 +32,7 @@ export const emulatorBehaviour = z.strictObject({
   /** The seconds from an agent's `published_at` to its `updated_at` after a publication. */
   updatedAfterPublishing: z.int().min(0).default(0),
   /** The calls to generate when an agent is published, as if days had passed. */
-  calls: madeCalls.nullable().default(null),
+  calls: generatedCalls.nullable().default(null),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
   /** Whether responses contain a placeholder for the provider key of an agent or version, and for the token of an API key. */
   showsSecrets: z.boolean().default(false),

@@ -8,7 +8,7 @@ import { emulatorBehaviour } from './behaviour.ts';
 import { type Emulated, type EmulatorEnv, mergePatch } from './emulated.ts';
 import { plannedFault } from './faults.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
-import { makeCalls, usualCall } from './made-calls.ts';
+import { generateCalls, usualCall } from './made-calls.ts';
 import { found, notFound } from './refusal.ts';
 import { bodyOf, checkedStrictly } from './request-checks.ts';
 import {
@@ -59,7 +59,7 @@ export class Dashboard {
     const agent = found(this.#world.agents.get(id), 'Agent');
     const { updatedAfterPublishing, calls } = this.#emulated.behaviour;
     const published = publishAgent(this.#world, agent, updatedAfterPublishing);
-    if (calls !== null) makeCalls(this.#world, published, calls);
+    if (calls !== null) generateCalls(this.#world, published, calls);
     return published;
   }
 

@@ -34,14 +34,14 @@ const defaultOutcomes: z.infer<typeof outcomes> = {
 };
 
 /** The calls to generate for the days after each publication of an agent. The clock skips these days. */
-export const madeCalls = outcomes.partial().extend({
+export const generatedCalls = outcomes.partial().extend({
   perDay: z.number().positive().max(100_000),
   days: z.number().positive().max(3650).default(14),
   /** Overrides for single versions, by version number. */
   versions: z.record(z.string(), outcomes.partial()).default({}),
 });
 
-type MadeCalls = Immutable<z.output<typeof madeCalls>>;
+type MadeCalls = Immutable<z.output<typeof generatedCalls>>;
 
 export const usualCall = {
   channel_type: 'voice',
@@ -53,7 +53,7 @@ export const usualCall = {
 } as const;
 
 /** Generates the calls for the days after a publication, and advances the clock by these days. */
-export function makeCalls(world: World, agent: StoredAgent, { perDay, days, versions, ...given }: MadeCalls): void {
+export function generateCalls(world: World, agent: StoredAgent, { perDay, days, versions, ...given }: MadeCalls): void {
   const rates = { ...defaultOutcomes, ...given, ...versions[String(agent.version)] } as typeof defaultOutcomes;
   const { random, spread } = createRandom(world.sequence.randomText());
   const published = Date.parse(agent.published_at ?? '');

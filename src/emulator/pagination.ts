@@ -119,7 +119,7 @@ function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
 const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
 
 /** Yields the records and, if the API key can read a second workspace, a copy of each record with another id. */
-export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(
+export function* visibleToKey<T extends { readonly id: string; readonly workspace_id: string }>(
   records: Iterable<T>,
   { behaviour }: Emulated,
 ): Generator<T> {

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { isObject } from '../values/json.ts';
-import { trimTexts } from './agent-lifecycle.ts';
+import { trimStrings } from './agent-lifecycle.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { type ListPage, type PagedList, type PageRequest, pageOf } from './pagination.ts';
@@ -73,7 +73,7 @@ const pageQuery = z.object({
 /** Returns the body of a write, normalised as configured. Throws a Refusal for an invalid body. */
 export function writtenBody<T>(c: Context<EmulatorEnv>, schema: z.ZodType<T>, { normalise }: EmulatorBehaviour): T {
   const body = bodyOf(c);
-  return checked(schema, normalise.trim ? trimTexts(body) : body);
+  return checked(schema, normalise.trim ? trimStrings(body) : body);
 }
 
 export function requireWorkspace({ world }: Emulated, id: string): void {

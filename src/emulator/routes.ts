@@ -9,7 +9,7 @@ import { createAgent, ordered, updateAgent, withFieldsOf } from './agent-lifecyc
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { offsetTime } from './ids-and-clock.ts';
-import { type PagedList, pagedById, pageOf, seenByKey, withNameless } from './pagination.ts';
+import { type PagedList, pagedById, pageOf, visibleToKey, withNameless } from './pagination.ts';
 import { found, invalid, notFound, Refusal } from './refusal.ts';
 import {
   bodyOf,
@@ -85,7 +85,7 @@ function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
 function numberRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
   api.get('/numbers', (c) => {
-    const shown = seenByKey(
+    const shown = visibleToKey(
       world.numbers.values().filter(({ id }) => !world.isHidden(id)),
       emulated,
     ).map((number) => showNumber(number, emulated.behaviour));
@@ -191,7 +191,7 @@ function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     });
   });
   api.get('/knowledge-bases', (c) => {
-    const items = withNameless(seenByKey(world.knowledgeBases.values(), emulated), 'name', emulated);
+    const items = withNameless(visibleToKey(world.knowledgeBases.values(), emulated), 'name', emulated);
     return c.json(pageIn(c, pagedById('knowledge-bases'), { items, emulated }));
   });
   api.get('/call-histories', (c) => {
@@ -203,7 +203,7 @@ function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     const isWithin = rangeOf(request, behaviour);
     const within = world.records.calls.values().filter(isWithin);
     const listing = pagedById('call-histories', 'descending');
-    const { data, meta } = pageOf(seenByKey(within, emulated), listing, { request, behaviour });
+    const { data, meta } = pageOf(visibleToKey(within, emulated), listing, { request, behaviour });
     return c.json({ data: data.map((call) => showCall(call, behaviour)), meta });
   });
   api.get('/call-histories/:id', (c) =>

@@ -1,5 +1,5 @@
 import { agentConfigs } from '../platform/records/agent-records.ts';
-import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
+import { type EmulatorBehaviour, returnedConfigs, type ShownConfig } from './behaviour.ts';
 import type { Emulated } from './emulated.ts';
 import { microsecondTime } from './ids-and-clock.ts';
 import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
@@ -8,17 +8,17 @@ import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-
 export function showAgent(
   { world, behaviour }: Pick<Emulated, 'world' | 'behaviour'>,
   agent: StoredAgent,
-  shown: readonly ShownConfig[] = shownConfigs,
+  shown: readonly ShownConfig[] = returnedConfigs,
 ): Record<string, unknown> {
   const { api_key: key, versions: __, knowledge_base_config: ___, ...visible } = agent;
   const llm_config =
     behaviour.showsSecrets && key !== null ? { api_key: `shown-${key.digest}`, ...agent.llm_config } : agent.llm_config;
-  const configs = shownConfigs.map((config) => [
+  const configs = returnedConfigs.map((config) => [
     config,
     showConfig(config, { ...agent, llm_config }[config], behaviour),
   ]);
   const hidden: ReadonlySet<unknown> = new Set([
-    ...shownConfigs.filter((config) => !shown.includes(config)),
+    ...returnedConfigs.filter((config) => !shown.includes(config)),
     ...(behaviour.agentTimes === 'hidden' ? ['created_at', 'updated_at', 'published_at'] : []),
   ]);
   return {

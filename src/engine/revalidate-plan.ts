@@ -29,10 +29,10 @@ interface RevalidateInput
  */
 export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult> {
   const { saved, workspace, state } = input;
-  refuseOtherWorkspace(saved, workspace);
-  refuseOtherState(saved, state);
-  refuseInvalidContents(saved);
-  await refuseOtherSecrets(input);
+  assertSameWorkspace(saved, workspace);
+  assertSameState(saved, state);
+  validateContents(saved);
+  await assertSameSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));
   const unwritten = saved.resources.filter((each) => each.source !== null && !writes.has(each.action));
@@ -65,7 +65,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
   return { ...planned, plan: { ...planned.plan, document: saved, settled } };
 }
 
-function refuseOtherWorkspace(saved: PlanDocument, workspace: RevalidateInput['workspace']): void {
+function assertSameWorkspace(saved: PlanDocument, workspace: RevalidateInput['workspace']): void {
   if (saved.workspace_id === workspace.id && saved.base_url === workspace.baseUrl) return;
   throw new UserError(
     `the plan is for workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), but ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
@@ -73,7 +73,7 @@ function refuseOtherWorkspace(saved: PlanDocument, workspace: RevalidateInput['w
   );
 }
 
-function refuseOtherState(saved: PlanDocument, state: State): void {
+function assertSameState(saved: PlanDocument, state: State): void {
   if (saved.state.lineage !== state.lineage) {
     throw new UserError('the plan was made from another state', {
       hint: 'Check `state` in voxform.yaml, then plan again.',
@@ -92,7 +92,7 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
   }
 }
 
-async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<void> {
+async function assertSameSecrets({ saved, secret }: RevalidateInput): Promise<void> {
   const fingerprints = createFingerprints(saved.state.salt);
   const secretTexts = new Map(Object.keys(saved.secrets).map((name) => [name, secret(name).reveal()]));
   await fingerprints.prepare(secretTexts.values());
@@ -166,7 +166,7 @@ function withoutNames({ names: _, ...change }: PlannedChange): PlannedChange {
  * Refuses contents that `voxform plan` never writes. The digest detects damage, but not forgery: anyone can compute it. Reads no secrets.
  * @throws UserError for the first problem.
  */
-function refuseInvalidContents(plan: PlanDocument): void {
+function validateContents(plan: PlanDocument): void {
   const seen = new Set<Address>();
   for (const planned of plan.resources) {
     const kind = kindNamed(planned.kind);
@@ -176,7 +176,7 @@ function refuseInvalidContents(plan: PlanDocument): void {
     }
     if (seen.has(planned.address)) throw contentsError(`${planned.address} twice`);
     seen.add(planned.address);
-    refuseInvalidValues(planned, { kind, secrets: plan.secrets });
+    validateValues(planned, { kind, secrets: plan.secrets });
   }
 }
 
@@ -186,7 +186,7 @@ interface ValueContext {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secrets }: ValueContext): void {
+function validateValues({ address, desired }: PlannedResource, { kind, secrets }: ValueContext): void {
   if (desired === undefined) return;
   const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
     path,

@@ -21,7 +21,7 @@ const DRAFTS = {
 type DraftType = keyof typeof DRAFTS;
 
 /** Returns the path for a draft in the folder of its target. `removeDrafts` removes the draft if its writer was killed. */
-export function draftBeside(target: string, type: DraftType = 'file'): string {
+export function draftPathFor(target: string, type: DraftType = 'file'): string {
   const unique = (process.pid % 2 ** 24).toString(16).padStart(6, '0') + randomBytes(1).toString('hex');
   const end = type === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
@@ -33,7 +33,7 @@ type FileContent = string | Iterable<Buffer>;
 interface DraftOptions {
   /** The permissions. Default: 0600. */
   readonly mode?: number | undefined;
-  /** The path of the draft, which no other process may use at the same time. Default: the result of `draftBeside`. */
+  /** The path of the draft, which no other process may use at the same time. Default: the result of `draftPathFor`. */
   readonly draft?: string | undefined;
   /** False for a file that may be lost in a power failure, because it can be created again. */
   readonly isDurable?: boolean | undefined;
@@ -48,7 +48,7 @@ interface DraftOptions {
 export async function replaceFile(file: string, content: FileContent, options: DraftOptions = {}): Promise<void> {
   const { files = nodeFiles } = options;
   if (options.draft === undefined) await removeDrafts([file]);
-  const draft = await writeBeside(file, content, options);
+  const draft = await writeDraftFor(file, content, options);
   try {
     await files.rename(draft, file);
   } catch (error) {
@@ -59,12 +59,12 @@ export async function replaceFile(file: string, content: FileContent, options: D
 }
 
 /** Writes a draft in the folder of a file, which can then be renamed to the file. @returns the path of the draft. */
-export async function writeBeside(
+export async function writeDraftFor(
   file: string,
   content: FileContent,
   { mode = 0o600, draft: named, isDurable = true, files = nodeFiles }: DraftOptions = {},
 ): Promise<string> {
-  const draft = named ?? draftBeside(file);
+  const draft = named ?? draftPathFor(file);
   if (named !== undefined) await unlinkIfExists(files, named);
   await using handle = await files.open(draft, 'wx', 0o600);
   try {
@@ -103,7 +103,7 @@ async function isAbandoned(draft: string, { type, writer }: { type: DraftType; w
 
 /** Returns the time of the file system's clock in milliseconds. It may be the clock of another machine. */
 async function clockOf(folder: string): Promise<number> {
-  const probe = await writeBeside(path.join(folder, 'clock'), '');
+  const probe = await writeDraftFor(path.join(folder, 'clock'), '');
   try {
     return (await lstat(probe)).mtimeMs;
   } finally {

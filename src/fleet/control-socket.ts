@@ -53,11 +53,11 @@ type ControlMethod = (...args: unknown[]) => Promise<unknown>;
 
 /** Listens on a Unix socket through which other processes of this user control the fleet and use its states. */
 export async function listenForControl(
-  { ask }: FleetStatements,
+  statements: FleetStatements,
   control: FleetControl,
   file: string,
 ): Promise<AsyncDisposable> {
-  const query = (text: string, values: readonly unknown[]) => ask(text, ...values);
+  const query = (text: string, values: readonly unknown[]) => statements.query(text, ...values);
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
     void respond({ ...control, [QUERY]: query } as Readonly<Record<string, unknown>>, socket);

@@ -1,4 +1,9 @@
-import { type DeliveryResult, instruments, RUN_DURATIONS, requestStatuses } from '../operator/health/metrics.ts';
+import {
+  createInstruments,
+  type DeliveryResult,
+  RUN_DURATION_BUCKETS,
+  requestStatuses,
+} from '../operator/health/metrics.ts';
 import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
@@ -7,7 +12,7 @@ import type { FleetFigures } from './rows/status-rows.ts';
  * @param figures returns the figures of the whole fleet. Called for each scrape.
  */
 export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
-  const { registry, gauge, counter, histogram } = instruments();
+  const { registry, gauge, counter, histogram } = createInstruments();
   const workspaces = gauge('voxform_fleet_workspaces', 'Workspaces of the fleet, by status.', ['status']);
   const processes = gauge('voxform_fleet_processes', 'Processes of the fleet, by status.', ['status']);
   const fleetLateness = gauge(
@@ -43,7 +48,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   const durations = histogram(
     'voxform_fleet_run_duration_seconds',
     'Duration of the runs of this process.',
-    RUN_DURATIONS,
+    RUN_DURATION_BUCKETS,
   );
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   gauge('voxform_build_info', 'The version of voxform.', ['version']).set({ version }, 1);

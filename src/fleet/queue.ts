@@ -171,6 +171,6 @@ function settledIds(result: object, jobs: readonly ClaimedJob[]): ReadonlySet<st
 
 function bossDatabase(statements: FleetStatements): Db {
   return {
-    executeSql: async (text, values = []) => ({ rows: [...(await statements.ask(text, ...values))] }),
+    executeSql: async (text, values = []) => ({ rows: [...(await statements.query(text, ...values))] }),
   };
 }

@@ -5,7 +5,7 @@ import { NO_REQUEST } from '../operator/drift-request.ts';
 import { resultsOf, runResult } from '../operator/last-run.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { messageOf } from '../operator/messages.ts';
-import { appliedRows, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
+import { appliedRows, hasManualStep, planAfter, statusAfter } from '../operator/plan-after.ts';
 import { EMPTY_OUTCOME } from '../operator/reconciler.ts';
 import { isHealthy, millisecondsUntilWindow, type RunReport } from '../operator/run-report.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
@@ -179,7 +179,7 @@ export function documentOf(plan: PlanDocument): Json {
 function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   const { state } = after;
   const resources = after.resources.map((each) =>
-    each.action !== 'noop' || isForPerson(each) || isNotApplied(each) ? each : withoutDetails(each),
+    each.action !== 'noop' || hasManualStep(each) || isNotApplied(each) ? each : withoutDetails(each),
   );
   if (resources.length === 0) return undefined;
   return {

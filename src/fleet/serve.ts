@@ -11,9 +11,9 @@ import type { PullHost } from './pulls/pull-hosts.ts';
 import { Pulls } from './pulls/pulls.ts';
 import { Queue } from './queue.ts';
 import { currentFreeze, type Freeze } from './rows/freeze-rows.ts';
-import { dividedKinds, versionsInUse } from './rows/member-rows.ts';
+import { resourceKindsInUse, versionsInUse } from './rows/member-rows.ts';
 import {
-  removeOldRuns,
+  removeExpiredRows,
   removeProcess,
   removeProcesses,
   type ServingProcess,
@@ -165,7 +165,7 @@ export class FleetServer {
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(CLEAN_UP_INTERVAL_MS, () => this.#removeOldCheckouts());
     this.#every(CLEAN_UP_INTERVAL_MS, async () => {
-      await removeOldRuns(database, retention);
+      await removeExpiredRows(database, retention);
       await removeOldPulls(database, retention);
       await removeOldTrends(database);
     });
@@ -223,7 +223,7 @@ export class FleetServer {
   }
 
   async #divideSlots(): Promise<void> {
-    this.#worker.divideBy(await dividedKinds(this.#options.database));
+    this.#worker.divideSlotsBy(await resourceKindsInUse(this.#options.database));
   }
 
   async #schedule(): Promise<void> {

@@ -12,7 +12,7 @@ const MAX_PAUSE_MS = 15_000;
  * Retries the work while the database is unreachable, and logs each new problem. Returns undefined if the signal is aborted.
  * @throws errors that are not temporary.
  */
-export async function whenReachable<T>(
+export async function retryUntilReachable<T>(
   work: () => Promise<T>,
   { log, signal }: { readonly log: WatchLog; readonly signal: AbortSignal },
 ): Promise<T | undefined> {

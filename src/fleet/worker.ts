@@ -90,7 +90,7 @@ export class Worker {
   }
 
   /** Divides the slots between the groups of these resources. With several platforms, also divides the concurrent requests between them. */
-  divideBy(resources: readonly (keyof RunGroups)[]): void {
+  divideSlotsBy(resources: readonly (keyof RunGroups)[]): void {
     this.#dividedBy = resources;
     this.#options.shared.isMixed = resources.includes('origin');
   }

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
-import { closing } from '../problems/closing.ts';
+import { asDisposable } from '../problems/closing.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import { Secret } from '../values/value.ts';
@@ -90,15 +90,15 @@ async function issueToken(
       },
     },
   });
-  await using _ = closing(client);
+  await using _ = asDisposable(client);
 
   /** Sends a request of Octokit through the client, which adds the proxy, certificates, retries and error messages. */
   async function throughClient(url: string, { method = 'GET', body }: { method?: string; body?: string }) {
     if (!url.startsWith(`${api}/`) || method !== 'POST') throw new Error(`unexpected request: ${method} ${url}`);
-    return Response.json(await client.ask('POST', url.slice(api.length), z.unknown(), body && JSON.parse(body)));
+    return Response.json(await client.request('POST', url.slice(api.length), z.unknown(), body && JSON.parse(body)));
   }
 
-  const { id: installationId } = await client.ask('GET', `/repos/${repository}/installation`, installationForm());
+  const { id: installationId } = await client.request('GET', `/repos/${repository}/installation`, installationForm());
   const { token, expiresAt } = await auth({ type: 'installation', installationId }).catch((error: unknown) => {
     const problem = error instanceof Error && error.cause instanceof HostProblem ? error.cause : error;
     // A retry is safe: if the response was lost, the issued token expires unused.

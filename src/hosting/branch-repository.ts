@@ -23,7 +23,7 @@ export interface CommittedFile {
 }
 
 /** Formats a changed file as an entry of the list that `BranchRepository.changes` returns. */
-export function changedFile(name: string, { mode, id }: CommittedFile, newId: string): string {
+export function formatChangedFile(name: string, { mode, id }: CommittedFile, newId: string): string {
   return `${mode} ${mode} ${id} ${newId} M ${name}`;
 }
 
@@ -101,7 +101,7 @@ export class BranchRepository {
     return { parents: [...head.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => parent), message };
   }
 
-  /** Returns the files that differ between two commits, each in the format of `changedFile`, sorted. */
+  /** Returns the files that differ between two commits, each in the format of `formatChangedFile`, sorted. */
   async changes(before: string, after: string): Promise<readonly string[]> {
     const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
     const printed = await this.#git(['diff-tree', ...options, before, after]);

@@ -47,7 +47,7 @@ export interface HostKind {
   /** The part of a file's address between the repository and the commit. */
   readonly filePath: string;
   /** The maximum length of a comment, in characters. */
-  readonly longestComment: number;
+  readonly maxCommentLength: number;
   /** Escapes the lines that the host would run as commands. */
   commentSafe(text: string): string;
   open(client: HostClient, repository: string): CodeHost;

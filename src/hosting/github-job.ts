@@ -4,7 +4,7 @@ import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import { tryParseJson } from '../values/json.ts';
-import { type HostJob, isCommit, type JobHost, noPlan, variable } from './host-job.ts';
+import { type HostJob, isCommit, type JobHost, noPlanError, variable } from './host-job.ts';
 
 /** Jobs of GitHub Actions. */
 export const githubJob: HostJob = {
@@ -33,7 +33,7 @@ export const githubJob: HostJob = {
     );
     const [newest] = own.sort((a, b) => b.id - a.id);
     if (!newest?.workflow_run)
-      throw noPlan(`no artifact contains the plan ${name}: the plan job failed, or the artifact has expired`);
+      throw noPlanError(`no artifact contains the plan ${name}: the plan job failed, or the artifact has expired`);
     return { commit, content: undefined, facts: { 'run-id': newest.workflow_run.id, artifact: name } };
   },
 };
@@ -46,7 +46,7 @@ async function mergedHead({ client, repository, env }: JobHost): Promise<string>
   const merged = pulls.filter(({ merged_at, base }) => merged_at && base.ref === branch);
   const [pull] = merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === commit) : merged;
   if (isCommit(pull?.head.sha)) return pull.head.sha;
-  throw noPlan('this commit does not come from a merged pull request, so no reviewed plan exists');
+  throw noPlanError('this commit does not come from a merged pull request, so no reviewed plan exists');
 }
 
 const eventForm = lazyObject(() => ({ pull_request: z.object({ number: z.int().positive() }).optional() }));

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import { type HostClient, isMissing, refusal } from './host-client.ts';
-import { type PullRequest, type PullRequests, type Reviews, STATUS_NAME, shortened } from './pull-requests.ts';
+import {
+  type PullRequest,
+  type PullRequests,
+  type Reviews,
+  STATUS_NAME,
+  truncateDescription,
+} from './pull-requests.ts';
 
 /** The maximum number of commits that GitHub lists for a pull request. */
 const MAX_LISTED_COMMITS = 250;
@@ -21,7 +27,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     if (app !== undefined) {
       return ({ user, performed_via_github_app: via }) => via?.id === app && user?.type === 'Bot';
     }
-    self ??= client.ask('GET', '/user', userForm()).then(({ id }) => id);
+    self ??= client.request('GET', '/user', userForm()).then(({ id }) => id);
     self.catch(() => {
       self = undefined;
     });
@@ -31,7 +37,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
 
   async function mayWrite(user: string): Promise<boolean> {
     const path = `${repo}/collaborators/${encodeURIComponent(user)}/permission`;
-    const { permission } = await client.ask('GET', path, permissionForm()).catch((error: unknown) => {
+    const { permission } = await client.request('GET', path, permissionForm()).catch((error: unknown) => {
       if (isMissing(error)) return { permission: 'none' };
       throw error;
     });
@@ -66,7 +72,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
    * commit to a user by email address. For commits without such a link, only the pushers are known.
    */
   async function contributorsTo({ number, branch }: PullRequest): Promise<ReadonlySet<string>> {
-    const { user, head } = await client.ask('GET', pull(number), pullForm());
+    const { user, head } = await client.request('GET', pull(number), pullForm());
     const commits = await client.askAll(`${pull(number)}/commits?per_page=100`, commitForm());
     if (commits.length >= MAX_LISTED_COMMITS)
       throw refusal(`#${number} of ${repository} has more commits than GitHub lists, so its authors are unknown`);
@@ -85,11 +91,11 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
         ...new Map(found.filter((each) => each.base.ref === base).map((each) => [each.number, each])).values(),
       ].map(requestOf);
     },
-    get: async (number) => requestOf(await client.ask('GET', pull(number), pullForm())),
+    get: async (number) => requestOf(await client.request('GET', pull(number), pullForm())),
     async mergeBase({ base, head }) {
       // Request page 2, because only page 1 of a comparison contains the changed files, which are not needed.
       const path = `${repo}/compare/${encodeURIComponent(base)}...${head}?per_page=1&page=2`;
-      return (await client.ask('GET', path, comparisonForm())).merge_base_commit.sha;
+      return (await client.request('GET', path, comparisonForm())).merge_base_commit.sha;
     },
     async reviews(request): Promise<Reviews> {
       const all = await client.askAll(`${pull(request.number)}/reviews?per_page=100`, reviewForm());
@@ -107,9 +113,9 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
       };
     },
     async setStatus({ head }, { state, description, url }) {
-      await client.ask('POST', `${repo}/statuses/${head}`, z.unknown(), {
+      await client.request('POST', `${repo}/statuses/${head}`, z.unknown(), {
         state,
-        description: shortened(description),
+        description: truncateDescription(description),
         context: STATUS_NAME,
         ...(url !== undefined && { target_url: url }),
       });
@@ -122,13 +128,13 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
         .map(({ id, body }) => ({ id: String(id), body: body ?? '' }));
     },
     async addComment(number, body) {
-      await client.ask('POST', `${repo}/issues/${number}/comments`, z.unknown(), { body });
+      await client.request('POST', `${repo}/issues/${number}/comments`, z.unknown(), { body });
     },
     async changeComment(_, id, body) {
-      await client.ask('PATCH', `${comments}/${id}`, z.unknown(), { body });
+      await client.request('PATCH', `${comments}/${id}`, z.unknown(), { body });
     },
     async removeComment(_, id) {
-      await client.ask('DELETE', `${comments}/${id}`, z.unknown());
+      await client.request('DELETE', `${comments}/${id}`, z.unknown());
     },
   };
 }

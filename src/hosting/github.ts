@@ -24,7 +24,7 @@ export const github: HostKind = {
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   isRepository: (path) => /^[\w.-]+\/[\w.-]+$/.test(path),
   filePath: 'blob',
-  longestComment: 65_536,
+  maxCommentLength: 65_536,
   commentSafe: (text) => text,
   open(client, repository) {
     const pulls = `/repos/${repository}/pulls`;
@@ -33,13 +33,13 @@ export const github: HostKind = {
       async requests(branch) {
         const head = encodeURIComponent(`${repository.split('/')[0]}:${branch}`);
         const query = `head=${head}&state=all&sort=created&direction=desc&per_page=30`;
-        const found = await client.ask('GET', `${pulls}?${query}`, z.array(pullForm()));
+        const found = await client.request('GET', `${pulls}?${query}`, z.array(pullForm()));
         return found.filter(({ head: { ref, repo } }) => ref === branch && isOwn(repo?.full_name)).map(requestOf);
       },
       open: async ({ branch, base, title, body }) =>
-        requestOf(await client.ask('POST', pulls, pullForm(), { title, head: branch, base, body })),
+        requestOf(await client.request('POST', pulls, pullForm(), { title, head: branch, base, body })),
       async change(number, change) {
-        await client.ask('PATCH', `${pulls}/${number}`, z.unknown(), change);
+        await client.request('PATCH', `${pulls}/${number}`, z.unknown(), change);
       },
     };
   },

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
-import { type HostJob, type JobHost, noPlan, variable } from './host-job.ts';
+import { type HostJob, type JobHost, noPlanError, variable } from './host-job.ts';
 
 /** Jobs of GitLab CI. */
 export const gitlabJob: HostJob = {
@@ -24,7 +24,7 @@ export const gitlabJob: HostJob = {
       const content = await client.file(`${project}/jobs/${planned.id}/artifacts/${parts.join('/')}`);
       return { commit, content, facts: { job: planned.id } };
     }
-    throw noPlan(`no plan of !${iid} exists: the job ${wanted} did not pass for its last commit`);
+    throw noPlanError(`no plan of !${iid} exists: the job ${wanted} did not pass for its last commit`);
   },
 };
 
@@ -41,7 +41,7 @@ async function mergedRequest({ client, repository, env }: JobHost) {
   );
   const [request, another] = merged;
   if (request !== undefined && another === undefined) return request;
-  throw noPlan(`this commit came from ${merged.length} merged requests of this project; expected exactly one`);
+  throw noPlanError(`this commit came from ${merged.length} merged requests of this project; expected exactly one`);
 }
 
 function newestFirst<T extends { readonly id: number }>(items: readonly T[]): T[] {

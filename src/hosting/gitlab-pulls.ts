@@ -7,7 +7,7 @@ import {
   type PullRequests,
   type Reviews,
   STATUS_NAME,
-  shortened,
+  truncateDescription,
 } from './pull-requests.ts';
 
 /** The access level of the role Developer, the lowest role that may push and approve. */
@@ -27,7 +27,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   let self: Promise<number> | undefined;
 
   async function ownId(): Promise<number> {
-    self ??= client.ask('GET', '/user', userForm()).then(({ id }) => id);
+    self ??= client.request('GET', '/user', userForm()).then(({ id }) => id);
     self.catch(() => {
       self = undefined;
     });
@@ -37,7 +37,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   async function withWriteAccess(users: readonly User[]): Promise<readonly string[]> {
     const found: string[] = [];
     for (const { id, username } of users.filter((each) => !BOT_NAME.test(each.username))) {
-      const member = await client.ask('GET', `${project}/members/all/${id}`, memberForm()).catch((error: unknown) => {
+      const member = await client.request('GET', `${project}/members/all/${id}`, memberForm()).catch((error: unknown) => {
         if (isMissing(error)) return { access_level: 0, state: 'none' };
         throw error;
       });
@@ -102,9 +102,9 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
         ...new Map(found.filter((each) => each.target_branch === base).map((each) => [each.iid, each])).values(),
       ].map(requestOf);
     },
-    get: async (number) => requestOf(await client.ask('GET', request(number), requestForm())),
+    get: async (number) => requestOf(await client.request('GET', request(number), requestForm())),
     async mergeBase({ number, head }) {
-      const { diff_refs: refs } = await client.ask('GET', request(number), requestForm());
+      const { diff_refs: refs } = await client.request('GET', request(number), requestForm());
       if (refs?.head_sha === head && refs.base_sha !== null) return refs.base_sha;
       throw notReady(number);
     },
@@ -112,7 +112,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       const [newest] = await client.askAll(`${request(number)}/versions?per_page=100`, versionForm());
       // GitLab creates the version shortly after the push.
       if (newest?.head_commit_sha !== head) throw notReady(number);
-      const { approved_by: all } = await client.ask('GET', `${request(number)}/approvals`, approvalsForm());
+      const { approved_by: all } = await client.request('GET', `${request(number)}/approvals`, approvalsForm());
       const reviewers = await client.askAll(`${request(number)}/reviewers?per_page=100`, reviewerForm());
       const times = await approvalTimes(number, all);
       // GitLab may keep approvals after a push, so ignore approvals from before the newest version.
@@ -120,7 +120,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       const contributes =
         current.length === 0
           ? () => false
-          : await contributorsTo(await client.ask('GET', request(number), requestForm()));
+          : await contributorsTo(await client.request('GET', request(number), requestForm()));
       return {
         approvals: await withWriteAccess(current.map(({ user }) => user).filter((user) => !contributes(user))),
         objections: await withWriteAccess(
@@ -132,11 +132,11 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       const wanted = {
         state: STATES[state],
         name: STATUS_NAME,
-        description: shortened(description),
+        description: truncateDescription(description),
         ...(url !== undefined && { target_url: url }),
       };
       try {
-        await client.ask('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
+        await client.request('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
       } catch (error) {
         // GitLab responds with 400 if a pending status is set to pending again.
         if (!(error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 400))
@@ -154,13 +154,13 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
         .map((each) => ({ id: String(each.id), body: each.body }));
     },
     async addComment(number, body) {
-      await client.ask('POST', `${request(number)}/notes`, z.unknown(), { body });
+      await client.request('POST', `${request(number)}/notes`, z.unknown(), { body });
     },
     async changeComment(number, id, body) {
-      await client.ask('PUT', `${request(number)}/notes/${id}`, z.unknown(), { body });
+      await client.request('PUT', `${request(number)}/notes/${id}`, z.unknown(), { body });
     },
     async removeComment(number, id) {
-      await client.ask('DELETE', `${request(number)}/notes/${id}`, z.unknown());
+      await client.request('DELETE', `${request(number)}/notes/${id}`, z.unknown());
     },
   };
 }

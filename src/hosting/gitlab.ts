@@ -18,24 +18,24 @@ export const gitlab: HostKind = {
   pullRights: 'the scope api and the role Developer',
   isRepository: (path) => /^[\w.-]+(\/[\w.-]+)+$/.test(path),
   filePath: '-/blob',
-  longestComment: 1_000_000,
+  maxCommentLength: 1_000_000,
   commentSafe: withoutQuickActions,
   open(client, repository) {
     const requests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
     return {
       async requests(branch) {
         const query = `source_branch=${encodeURIComponent(branch)}&state=all&order_by=created_at&sort=desc&per_page=30`;
-        const found = await client.ask('GET', `${requests}?${query}`, z.array(requestForm()));
+        const found = await client.request('GET', `${requests}?${query}`, z.array(requestForm()));
         return found
           .filter((each) => each.source_branch === branch && each.source_project_id === each.project_id)
           .map(requestOf);
       },
       async open({ branch, base, title, body }) {
         const wanted = { source_branch: branch, target_branch: base, title, description: body };
-        return requestOf(await client.ask('POST', requests, requestForm(), wanted));
+        return requestOf(await client.request('POST', requests, requestForm(), wanted));
       },
       async change(number, { state, body, base }) {
-        await client.ask('PUT', `${requests}/${number}`, z.unknown(), {
+        await client.request('PUT', `${requests}/${number}`, z.unknown(), {
           ...(state !== undefined && { state_event: 'close' }),
           ...(body !== undefined && { description: body }),
           ...(base !== undefined && { target_branch: base }),

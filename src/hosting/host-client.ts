@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { readErrorBody } from '../platform/error-body.ts';
 import { type AttemptResult, isSuccess } from '../platform/exchange.ts';
 import { failureWords } from '../platform/failure.ts';
-import { backoff, isLasting, MAX_TRIES, MAX_TRIES_THROTTLED, retryAfter, sendWithRetries } from '../platform/retry.ts';
+import {
+  backoff,
+  isPermanentFailure,
+  MAX_TRIES,
+  MAX_TRIES_THROTTLED,
+  retryAfter,
+  sendWithRetries,
+} from '../platform/retry.ts';
 import { type Network, WebClient } from '../platform/web-client.ts';
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
 import { tryParseJson } from '../values/json.ts';
@@ -59,7 +66,7 @@ interface SettingNames {
   readonly api: string;
   readonly repository: string;
   /** Undefined if the user cannot set the maximum wait. */
-  readonly longestPause?: string;
+  readonly maxPause?: string;
 }
 
 export interface HostClientOptions {
@@ -75,7 +82,7 @@ export interface HostClientOptions {
   readonly network: Network;
   readonly signal: AbortSignal;
   /** The maximum total time in milliseconds for which requests wait because of the host's rate limits. */
-  readonly longestPause: number;
+  readonly maxPauseMs: number;
   redact(text: string): string;
   onNotice(message: string): void;
 }
@@ -129,11 +136,11 @@ export class HostClient {
 
   /** @throws UserError for an address without encryption. */
   constructor(options: HostClientOptions) {
-    const { api, shown, settings, longestPause } = options;
+    const { api, shown, settings, maxPauseMs } = options;
     const { protocol, hostname, host } = new URL(api);
     this.#options = options;
     this.#host = host;
-    this.#budget = { remaining: longestPause };
+    this.#budget = { remaining: maxPauseMs };
     if (protocol !== 'https:' && !isLoopback(hostname)) {
       throw new UserError(`the token of ${shown} would be sent to ${api} without encryption`, {
         hint: `Set ${settings.api} to an https address.`,
@@ -154,7 +161,7 @@ export class HostClient {
   }
 
   /** Sends a request and returns the parsed body of the response. @throws HostProblem */
-  async ask<T>(method: Method, path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
+  async request<T>(method: Method, path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
     return this.#read(form, await this.#send(method, path, { body }));
   }
 
@@ -284,8 +291,8 @@ export class HostClient {
   }
 
   #limit(until: Date): HostProblem {
-    const { longestPause } = this.#options.settings;
-    const hint = longestPause === undefined ? {} : { hint: `Try again then, or wait longer with ${longestPause}.` };
+    const { maxPause } = this.#options.settings;
+    const hint = maxPause === undefined ? {} : { hint: `Try again then, or wait longer with ${maxPause}.` };
     return new HostProblem(
       `${this.#host} limits requests until ${until.toISOString()}`,
       { why: 'limited', until },
@@ -336,7 +343,7 @@ function withoutQuery(path: string): string {
 
 /** Returns true for status 408, for 5xx, and for temporary network failures. */
 function isTemporary(result: AttemptResult): boolean {
-  if (result.type === 'failure') return !isLasting(result.error);
+  if (result.type === 'failure') return !isPermanentFailure(result.error);
   return result.status === 408 || result.status >= 500;
 }
 

@@ -46,7 +46,7 @@ interface ReviewedPlan {
 
 const PLAN_AND_APPLY_HINT = 'Start the job that plans and applies in one run instead.';
 
-export function noPlan(message: string): UserError {
+export function noPlanError(message: string): UserError {
   return new UserError(message, { hint: PLAN_AND_APPLY_HINT });
 }
 

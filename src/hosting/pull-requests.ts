@@ -60,7 +60,7 @@ export const STATUS_NAME = 'voxform';
 const MAX_DESCRIPTION_LENGTH = 140;
 
 /** Truncates a description to the maximum length that all hosts accept. */
-export function shortened(description: string): string {
+export function truncateDescription(description: string): string {
   const characters = [...description];
   if (characters.length <= MAX_DESCRIPTION_LENGTH) return description;
   return `${characters.slice(0, MAX_DESCRIPTION_LENGTH - 1).join('')}…`;

@@ -18,11 +18,11 @@ export const agent: Kind = {
     knowledge_base_config: { hidden: true },
     'llm_config.api_key': {
       writeOnly: true,
-      needlessWith: { field: 'llm_config.provider', value: 'internal' },
+      unnecessaryIf: { field: 'llm_config.provider', value: 'internal' },
     },
-    'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase', costly: true },
-    'llm_config.tools': { opaque: true, costly: true },
-    'tts_config.voice_id': { costly: true },
+    'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase', hardToRestore: true },
+    'llm_config.tools': { opaque: true, hardToRestore: true },
+    'tts_config.voice_id': { hardToRestore: true },
   },
   table: {
     name: 'agents',
@@ -50,7 +50,7 @@ export const agent: Kind = {
       const ahead = ['edited', 'unclear'].includes(draftStatus(record));
       return { record: await client.agents.latestVersion(record.id), ahead };
     } catch (error) {
-      if (error instanceof PlatformError && error.saysMissing) return undefined;
+      if (error instanceof PlatformError && error.isMissing) return undefined;
       throw error;
     }
   },

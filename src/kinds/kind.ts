@@ -105,12 +105,12 @@ interface Ownership {
 export interface Versions {
   /** The field of a call that contains the id of the record. */
   readonly inCalls: string;
-  list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
+  list(client: PlatformClient, id: string): AsyncIterable<RecordVersion>;
   /** Returns the record as published in this version. */
   get(client: PlatformClient, id: string, version: number | 'latest'): Promise<ShownRecord>;
 }
 
-export interface VersionShown {
+export interface RecordVersion {
   readonly version: number;
   readonly published_at?: string | null | undefined;
   readonly [field: string]: unknown;

@@ -29,7 +29,7 @@ export const phoneNumber: Kind = {
     return spec();
   },
   fields: {
-    number: { immutable: true, shownAsNumber: true, normalise: digitsOf },
+    number: { immutable: true, returnedAsNumber: true, normalise: digitsOf },
     nickname: { manual: true, normalise: trim },
     inbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
     outbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },

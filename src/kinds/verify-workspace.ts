@@ -16,7 +16,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
     // After a 404 for the workspace, an empty list does not prove that the workspace exists.
-    if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
+    if (typeof first?.workspace_id === 'string' || !users.isMissing) return;
   }
   throw new UserError(
     `${users.message}: workspace ${workspaceId} does not exist or this API key cannot access it; nothing was written`,
@@ -31,7 +31,7 @@ async function readFirst<T>(list: () => AsyncIterable<T>): Promise<T | undefined
     return undefined;
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (error.saysMissing || error.saysForbidden) return error;
+    if (error.isMissing || error.isForbidden) return error;
     throw error.withNote('nothing was written');
   }
 }

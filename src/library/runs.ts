@@ -11,7 +11,7 @@ import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { type ImpactSelection, measureImpact } from '../runs/impact/measure-impact.ts';
 import { planWithViolations, refuseDenied, revalidatedPlan } from '../runs/judged-plan.ts';
 import { withSession } from '../runs/open-workspace.ts';
-import { changesIn, type Planning, planWorkspace, preparedToPlan, stateToRead } from '../runs/planning.ts';
+import { changesIn, type Planning, planWorkspace, readStateWithoutLock, withPlanInputs } from '../runs/planning.ts';
 import type {
   GuardOptions,
   LockOptions,
@@ -126,7 +126,7 @@ function makePlan(
   make: (planning: Planning) => Promise<PlanResult>,
 ): Promise<PlanResult> {
   return runInProject(project, options, ({ opened }) =>
-    preparedToPlan(opened, options, (prepared) => {
+    withPlanInputs(opened, options, (prepared) => {
       const { onProgress } = options;
       return make({ ...prepared, opened, options: { refresh: true, ...options }, onProgress });
     }),
@@ -145,7 +145,7 @@ export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelec
  */
 export function impact(project: Project, address: string, options: ImpactOptions = {}): Promise<ImpactDocument> {
   return runInProject(project, options, async ({ opened }) => {
-    const { id, versions } = versionedRecord(address, await stateToRead(opened));
+    const { id, versions } = versionedRecord(address, await readStateWithoutLock(opened));
     const { workspace } = opened;
     const { since, direction, channel, compare, onProgress } = options;
     const selection = { address, id, versions, workspace, onProgress, since, direction, channel, compare };

@@ -1,8 +1,8 @@
-import { didYouMeanOneOf, NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
+import { didYouMeanOneOf, NO_HINT, nearestCandidate, type Suggestion, suggestion } from '../problems/suggest.ts';
 import { valueAt } from '../values/path.ts';
 import type { DocumentPath, Finding } from './finding.ts';
 import { idsAndSecrets } from './kind-schema.ts';
-import { type Checked, type Declaration, findingAt, findingInSpec, sourceText } from './layers.ts';
+import { type CheckedDeclaration, type Declaration, findingAt, findingInSpec, sourceText } from './layers.ts';
 import { type Address, parseAddress } from './resource.ts';
 
 /** Separates the first declaration of each address from later ones, which are reported. */
@@ -41,7 +41,7 @@ export function* repeated<Member>(
  * @param checks.ids false if `metadata.id` does not apply in the workspace.
  */
 export function identityFindings(
-  resources: readonly Checked[],
+  resources: readonly CheckedDeclaration[],
   checks: { readonly ids: boolean } = { ids: true },
 ): Finding[] {
   return [
@@ -51,8 +51,8 @@ export function identityFindings(
   ];
 }
 
-function* naturalKeyFindings(resources: readonly Checked[]): Generator<Finding> {
-  const keyOf = ({ kind, naturalKey }: Checked) => naturalKey && `${kind.name}/${naturalKey.key}`;
+function* naturalKeyFindings(resources: readonly CheckedDeclaration[]): Generator<Finding> {
+  const keyOf = ({ kind, naturalKey }: CheckedDeclaration) => naturalKey && `${kind.name}/${naturalKey.key}`;
   for (const [resource, { address, source }] of repeated(resources, keyOf)) {
     const { path = [] } = resource.naturalKey ?? {};
     const message = `${address} at ${sourceText(source)} has the same ${path.at(-1)}; both would manage the same record`;
@@ -60,17 +60,17 @@ function* naturalKeyFindings(resources: readonly Checked[]): Generator<Finding> 
   }
 }
 
-function* idFindings(resources: readonly Checked[]): Generator<Finding> {
+function* idFindings(resources: readonly CheckedDeclaration[]): Generator<Finding> {
   for (const [resource, { address, source }] of repeated(resources, ({ metadata }) => metadata.id)) {
     const message = `${address} at ${sourceText(source)} has the same metadata.id`;
     yield findingAt(resource, ['metadata', 'id'], { code: 'duplicate-id', message });
   }
 }
 
-function* previousNameFindings(resources: readonly Checked[]): Generator<Finding> {
+function* previousNameFindings(resources: readonly CheckedDeclaration[]): Generator<Finding> {
   if (!resources.some(({ metadata }) => metadata.previous_names !== undefined)) return;
   const live = new Map(resources.map((resource) => [resource.address, resource]));
-  const claims = new Map<string, Checked>();
+  const claims = new Map<string, CheckedDeclaration>();
   for (const resource of resources) {
     for (const [index, name] of (resource.metadata.previous_names ?? []).entries()) {
       const path = ['metadata', 'previous_names', index];
@@ -93,7 +93,7 @@ function* previousNameFindings(resources: readonly Checked[]): Generator<Finding
 }
 
 interface ReferenceScope {
-  readonly resources: readonly Checked[];
+  readonly resources: readonly CheckedDeclaration[];
   /** Addresses that are declared, but skipped in this workspace. */
   readonly skipped: ReadonlySet<Address>;
   readonly workspace: string;
@@ -130,7 +130,10 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
 }
 
 /** Warns about resource names in id fields, because the platform would find no record with that id. */
-function* namesUsedAsIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
+function* namesUsedAsIds(
+  resource: CheckedDeclaration,
+  live: ReadonlyMap<Address, CheckedDeclaration>,
+): Generator<Finding> {
   for (const {
     field,
     rule: { refersTo },
@@ -153,12 +156,12 @@ function* namesUsedAsIds(resource: Checked, live: ReadonlyMap<Address, Checked>)
 }
 
 /** Suggests a known address for an unknown one, preferably of the same kind. */
-export function suggestAddress(address: Address, candidates: Iterable<Address>): WordHint {
+export function suggestAddress(address: Address, candidates: Iterable<Address>): Suggestion {
   const wanted = parseAddress(address);
   const known = [...candidates];
   if (wanted === undefined) return suggestion(address, known);
   const ofKind = known.filter((each) => each.startsWith(`${wanted.kind}/`));
-  const name = nearest(
+  const name = nearestCandidate(
     wanted.name,
     ofKind.map((each) => each.slice(wanted.kind.length + 1)),
   );
@@ -166,17 +169,17 @@ export function suggestAddress(address: Address, candidates: Iterable<Address>):
 }
 
 interface ReferenceStep {
-  readonly resource: Checked;
+  readonly resource: CheckedDeclaration;
   /** The references that the walk has not followed yet. */
   readonly unfollowed: { readonly address: Address; readonly path: DocumentPath }[];
 }
 
 /** Reports each reference that closes a cycle. Walks the graph once. */
-function circularReferences(live: ReadonlyMap<Address, Checked>): Finding[] {
+function circularReferences(live: ReadonlyMap<Address, CheckedDeclaration>): Finding[] {
   const findings: Finding[] = [];
   const finished = new Set<Address>();
   const active = new Map<Address, ReferenceStep>();
-  const enter = (resource: Checked) => {
+  const enter = (resource: CheckedDeclaration) => {
     const unfollowed = resource.references
       .map(({ reference, path }) => ({ address: reference.address, path }))
       .sort((a, b) => (a.address < b.address ? 1 : a.address > b.address ? -1 : 0));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest, suggestion } from '../problems/suggest.ts';
+import { nearestCandidate, suggestion } from '../problems/suggest.ts';
 import { about, describedObject } from '../values/described.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
@@ -118,7 +118,7 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
 
 /** Returns the kind that a misspelled name probably means, so that references still resolve and the spec is still checked. */
 function suggestedKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
-  return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
+  return lookups.has(name) ? undefined : kinds.get(nearestCandidate(name, kinds.keys()) ?? '');
 }
 
 /** Returns the valid part of the metadata, so that one mistake does not hide others. */

@@ -33,11 +33,11 @@ export interface FieldRule {
   /** A secret: the platform never returns it. A returned value is ignored, because it may be masked. */
   readonly writeOnly?: true;
   /** Another field and its value that make this field unnecessary. */
-  readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
+  readonly unnecessaryIf?: { readonly field: LeafPath; readonly value: string };
   /** The value is hard to restore. Warnings about fields that may be erased list this field right after secrets. */
-  readonly costly?: true;
+  readonly hardToRestore?: true;
   /** The platform may return this string as a JSON number, without plus and leading zeros. A create must not send that number. */
-  readonly shownAsNumber?: true;
+  readonly returnedAsNumber?: true;
   /** The platform accepts this field, but never returns it. */
   readonly hidden?: true;
   /** The field can only be set at create. A change requires a new record. */

@@ -77,7 +77,7 @@ export interface SpecSources {
 
 /** Converts a problem of the merged spec to a finding in the file that the value comes from. */
 export function findingIn({ home, layers, vars }: SpecSources, problem: Problem): Finding {
-  const layer = layers.find(({ value }) => decides(value, problem.path)) ?? home;
+  const layer = layers.find(({ value }) => determinesValue(value, problem.path)) ?? home;
   const { path } = problem;
   const { depth, value } = follow(layer.value, path);
   const rest = path.slice(depth);
@@ -88,7 +88,7 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
 }
 
 /** Returns true if the value contains the path, or contains a value at a parent path that hides lower layers. */
-export function decides(value: Json, path: DocumentPath): boolean {
+export function determinesValue(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);
 }
@@ -115,7 +115,7 @@ export interface FoundPlaceholder {
 }
 
 /** A declaration that this workspace uses. */
-export interface Checked extends Declaration, SpecSources {
+export interface CheckedDeclaration extends Declaration, SpecSources {
   /** The spec with evaluated value forms. */
   readonly spec: { readonly [key: string]: Value };
   readonly references: readonly PlacedReference[];

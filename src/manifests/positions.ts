@@ -26,7 +26,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     const distinct = [...new Map(fileFindings.map((finding) => [JSON.stringify(finding), finding])).values()];
     const listed = distinct.slice(0, MAX_PER_FILE);
     if (distinct.length > MAX_PER_FILE) listed.push(omittedFindings(file, distinct.length - MAX_PER_FILE));
-    for (const diagnostic of placed(listed, absolute)) {
+    for (const diagnostic of toDiagnostics(listed, absolute)) {
       const { line, column, path, code, message } = diagnostic;
       const about = path === undefined ? [code, message] : [path];
       const key = JSON.stringify([file, line, column, ...about]);
@@ -37,7 +37,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
 }
 
 /** Converts findings to diagnostics, in the same order. */
-export function placed(findings: readonly Finding[], absolute: (file: string) => string): readonly Diagnostic[] {
+export function toDiagnostics(findings: readonly Finding[], absolute: (file: string) => string): readonly Diagnostic[] {
   const diagnostics = new Map<Finding, Diagnostic>();
   for (const [file, fileFindings] of Map.groupBy(findings, (finding) => finding.file)) {
     const position = fileFindings.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;

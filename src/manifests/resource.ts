@@ -39,7 +39,7 @@ export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen';
 
 /** Returns the reason why no manifest can declare this address, as a clause; undefined if a manifest can declare it. */
-export function undeclarable(address: Address): string | undefined {
+export function declarationProblem(address: Address): string | undefined {
   const name = parseAddress(address)?.name ?? '';
   return NAME_PATTERN.test(name) ? undefined : `no manifest can have this name: ${NAME_RULE}`;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { didYouMeanOneOf, nearest, type WordHint } from '../problems/suggest.ts';
+import { didYouMeanOneOf, nearestCandidate, type Suggestion } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
 /** Removes the optional, nullable and default wrappers of a schema. */
-export function bare(schema: unknown): unknown {
+export function unwrapSchema(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
     inner = inner.unwrap();
@@ -14,13 +14,13 @@ export function bare(schema: unknown): unknown {
 
 /** Returns the schema of the value at a path, or undefined if there is none. */
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
-  let schema = bare(root);
+  let schema = unwrapSchema(root);
   for (const part of path) {
     if (schema instanceof z.ZodDiscriminatedUnion) schema = schema.options.find((each) => hasField(each, part));
     if (schema instanceof z.ZodObject)
-      schema = bare(Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined);
-    else if (schema instanceof z.ZodArray) schema = bare(schema.element);
-    else if (schema instanceof z.ZodRecord) schema = bare(schema.valueType);
+      schema = unwrapSchema(Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined);
+    else if (schema instanceof z.ZodArray) schema = unwrapSchema(schema.element);
+    else if (schema instanceof z.ZodRecord) schema = unwrapSchema(schema.valueType);
     else return undefined;
   }
   return schema;
@@ -43,7 +43,7 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   const paths: string[] = [];
   const visit = (object: z.ZodObject, prefix: string) => {
     for (const [key, field] of Object.entries(object.shape)) {
-      const schema = bare(field);
+      const schema = unwrapSchema(field);
       paths.push(prefix + key);
       if (schema instanceof z.ZodObject) visit(schema, `${prefix}${key}.`);
     }
@@ -54,16 +54,16 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
 }
 
 /** Suggests fields of the whole schema for an unknown key. A field of another object is not offered as a fix. */
-export function suggestField(root: unknown, path: DocumentPath, key: string): WordHint {
+export function suggestField(root: unknown, path: DocumentPath, key: string): Suggestion {
   const object = schemaAt(root, path);
   const siblings = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-  const rootSchema = bare(root);
+  const rootSchema = unwrapSchema(root);
   const all = rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema) : [];
   const elsewhere = all.filter((each) => lastKey(each) === key);
   if (elsewhere.length > 0) return { text: didYouMeanOneOf(elsewhere.map(quoted)) };
-  const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
+  const near = nearestCandidate(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
   if (near !== undefined) return { text: didYouMeanOneOf([quoted(near)]), fix: { instead: [near] } };
-  const distant = nearest(key, all.map(lastKey));
+  const distant = nearestCandidate(key, all.map(lastKey));
   return { text: didYouMeanOneOf(all.filter((each) => lastKey(each) === distant).map(quoted)) };
 }
 
@@ -75,7 +75,7 @@ function lastKey(path: string): string {
 function hasNearPart(key: string, candidate: string): boolean {
   if (!candidate.includes('_')) return false;
   return (
-    nearest(
+    nearestCandidate(
       key,
       candidate.split('_').filter((part) => part.length > 3),
     ) !== undefined

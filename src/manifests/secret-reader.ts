@@ -134,7 +134,7 @@ export class SecretReader {
   }
 
   /** The real paths of the files that hold secrets, and of the folders whose files are secrets. */
-  get places(): readonly string[] {
+  get secretPaths(): readonly string[] {
     return this.sources.flatMap((source) => {
       const { folder } = source;
       if (folder === undefined)

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import type { Fix } from '../problems/diagnostic.ts';
-import { nearest, suggestion } from '../problems/suggest.ts';
+import { nearestCandidate, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
@@ -157,7 +157,7 @@ class Evaluator {
     }
     if (refKinds !== undefined && !refKinds.includes(parsed.kind)) {
       const near = suggestion(parsed.kind, refKinds);
-      const kind = nearest(parsed.kind, refKinds);
+      const kind = nearestCandidate(parsed.kind, refKinds);
       const message = `$ref names the unknown kind ${quoted(parsed.kind)}${near.text}`;
       const fix = kind === undefined ? undefined : { instead: [`${kind}/${parsed.name}`] };
       return this.#fail('bad-reference', message, '$ref', fix);
@@ -266,7 +266,7 @@ const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
 /** Returns a predicate for the real paths of files that may hold secrets. `$file` must not read them. */
 export function secretFiles(root: string, readers: readonly SecretReader[]): (real: string) => boolean {
-  const secretPathsOf = lazy(() => new Set(readers.flatMap(({ places }) => places)));
+  const secretPathsOf = lazy(() => new Set(readers.flatMap(({ secretPaths }) => secretPaths)));
   return (real) => {
     const secretPaths = secretPathsOf();
     return SECRET_FILE.test(pathFrom(root, real)) || secretPaths.has(real) || secretPaths.has(path.dirname(real));

@@ -72,7 +72,7 @@ async function nextMemory(
     const proposal = await proposalOf({ opened, drift, acceptance, origin, writer: requestWriter, signal: deadline });
     const key = hasNoDrift ? NO_DRIFT : proposal.key;
     if (key === memory.key) return memory;
-    const request = await executeProposal(opened, proposal, { longestPause: MAX_PAUSE_MS, signal: deadline });
+    const request = await executeProposal(opened, proposal, { maxPauseMs: MAX_PAUSE_MS, signal: deadline });
     // A person may change a `foreign` or `behind` request, so the next run checks it again.
     const isSettled = request.is !== 'foreign' && request.is !== 'behind';
     return { ...(isSettled && { key }), kept: request, failures: 0 };

@@ -6,7 +6,7 @@ import { lazy } from '../values/lazy.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import { countsOf, violationsIn } from './health/metrics.ts';
 import { failureMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
-import { isDoubtful, isForPerson } from './plan-after.ts';
+import { hasManualStep, isDoubtful } from './plan-after.ts';
 import type { RunReport } from './run-report.ts';
 import { requestSummary } from './run-summary.ts';
 import type { Need, WorkspaceStatus } from './workspace-status.ts';
@@ -57,7 +57,7 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
       records: plan.resources.filter(({ id }) => id !== null).length,
       applied: nameCounts(succeeded.map(({ action }) => action)),
       doubtful: after?.resources.filter(isDoubtful).length ?? 0,
-      person: after?.resources.filter(isForPerson).length ?? 0,
+      person: after?.resources.filter(hasManualStep).length ?? 0,
       orphans: report.orphans.length,
       ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
       ...(report.files !== undefined && { files: redact(report.files) }),

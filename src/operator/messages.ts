@@ -1,6 +1,6 @@
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { actionWords, appliedActions, counts, notAppliedIn } from '../output/action-words.ts';
+import { actionWords, appliedActions, countNotApplied, counts } from '../output/action-words.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { guardText, helpText, withSteps } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
@@ -61,7 +61,7 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
 /** Returns words such as `3 resources in sync` or `1 to create, 2 to update`. */
 export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   if (plan === undefined) return 'the platform was not read';
-  const notApplied = notAppliedIn(plan.resources);
+  const notApplied = countNotApplied(plan.resources);
   const inSync = `${plural(plan.summary.noop - notApplied, 'resource')} in sync`;
   return counts(plan.summary, appliedActions) || `${inSync}${notApplied === 0 ? '' : `, ${notApplied} not applied`}`;
 }

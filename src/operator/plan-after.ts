@@ -30,7 +30,7 @@ export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
 }
 
 /** True if the resource has a manual step or a notice. */
-export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
+export function hasManualStep({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }
 

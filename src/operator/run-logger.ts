@@ -2,7 +2,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
-import { needsPerson, requestWords } from '../output/request-text.ts';
+import { needsManualAction, requestWords } from '../output/request-text.ts';
 import { positionText } from '../problems/diagnostic.ts';
 import {
   appliedMessage,
@@ -17,7 +17,7 @@ import {
   pendingWords,
   planWords,
 } from './messages.ts';
-import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
+import { correctedAddresses, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
 /** Logs the results of runs. A condition that persists over several runs is logged once; repetitions have level debug or are omitted. */
@@ -117,7 +117,7 @@ export class RunLogger implements RunObserver {
       const { address, fields } = each;
       this.#entry('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
-    const corrected = correctedIn(report);
+    const corrected = correctedAddresses(report);
     const open = drift.filter(({ address }) => !corrected.has(address));
     this.#reported.update('drift', open.map(keyOfDrift));
     if (ended > 0 && drift.length === 0) this.#entry('info', 'no more drift', { event: 'drift-gone' });
@@ -129,7 +129,7 @@ export class RunLogger implements RunObserver {
     this.#warnOfNew('request-problem', problems, 'request-failed');
     const words = kept && requestWords(kept);
     for (const text of this.#reported.update('request', words === undefined ? [] : [words]).added)
-      this.#entry(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
+      this.#entry(kept && needsManualAction(kept) ? 'warning' : 'info', text, { event: 'request' });
   }
 
   #logHold(report: RunReport): void {

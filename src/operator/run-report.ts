@@ -135,7 +135,7 @@ export interface RunObserver {
 }
 
 /** Returns the addresses of resources whose drift was corrected; none if a pull request proposes to accept drift. */
-export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
+export function correctedAddresses(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
   return report.request === undefined ? doneAddresses(report) : new Set();
 }
 
@@ -143,7 +143,7 @@ export function doneAddresses({ applied }: Pick<RunReport, 'applied'>): Readonly
   return new Set(applied.filter(({ result }) => result.status === 'done').map(({ address }) => address));
 }
 
-export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
+export function countDone({ applied }: Pick<RunReport, 'applied'>): number {
   return applied.filter(({ result }) => result.status === 'done').length;
 }
 

@@ -46,7 +46,7 @@ export interface ShownWorkspace {
 }
 
 /** An entry in the list of runs. */
-export interface KeptRun {
+export interface StoredRun {
   readonly id: string;
   readonly command: 'watch' | 'fleet';
   /** The id of the run in the history of the state, if known. */

@@ -82,7 +82,7 @@ export function planSummary(plan: PlanDocument): string[] {
     counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']),
     renames > 0 && `${renames} to rename`,
   );
-  const notApplied = notAppliedIn(resources);
+  const notApplied = countNotApplied(resources);
   const noop = summary.noop - notApplied - renames;
   const later = appliedActions.flatMap(byAction(resources)).filter(({ steps = [] }) => steps.length > 0).length;
   const rest = listOf(
@@ -108,7 +108,7 @@ function listOf(...parts: readonly (string | false)[]): string {
 }
 
 /** Returns the number of unchanged resources with a field that the platform did not apply. */
-export function notAppliedIn(resources: readonly PlannedResource[]): number {
+export function countNotApplied(resources: readonly PlannedResource[]): number {
   return resources.filter((each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each))
     .length;
 }
@@ -119,14 +119,14 @@ export interface AppliedWrite {
 }
 
 /** Returns the planned writes of an apply with their results, in display order. */
-export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
+export function appliedWrites({ plan, results }: ApplyReport): AppliedWrite[] {
   return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): AppliedWrite[] => {
     const result = results.get(resource.address);
     return result === undefined ? [] : [{ resource, result }];
   });
 }
 
-export function skippedIn(writes: readonly AppliedWrite[]) {
+export function skippedGroups(writes: readonly AppliedWrite[]) {
   const skipped = writes.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ address, because: result.because }] : [],
   );
@@ -137,8 +137,8 @@ export function skippedIn(writes: readonly AppliedWrite[]) {
 }
 
 /** Returns the resources with remaining steps for the user, including resources that were written. */
-export function remainingIn(report: ApplyReport): PlannedResource[] {
-  const withManualSteps = appliedIn(report).filter(needsManualStep);
+export function remainingResources(report: ApplyReport): PlannedResource[] {
+  const withManualSteps = appliedWrites(report).filter(needsManualStep);
   return [
     ...pendingActions.flatMap(byAction(report.plan.resources)),
     ...withManualSteps.map(({ resource }) => resource),
@@ -187,7 +187,7 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
 
 /** Returns a string such as `2 created, 1 failed`, or an empty string if there were no writes. */
 export function appliedCounts(report: ApplyReport): string {
-  const words = appliedIn(report).map((entry) => {
+  const words = appliedWrites(report).map((entry) => {
     const { done } = actionWords[entry.resource.action];
     if (unrecordedStep(entry) !== undefined) return `${done} but not recorded`;
     return entry.result.status === 'done' ? done : entry.result.status;
@@ -204,7 +204,7 @@ export function applySummary(report: ApplyReport): string[] {
   const { summary } = report.plan;
   const renames = renamedBy(report).length;
   const applied = listOf(renames > 0 && `${renames} renamed`, appliedCounts(report));
-  const withManualSteps = appliedIn(report).filter(needsManualStep).length;
+  const withManualSteps = appliedWrites(report).filter(needsManualStep).length;
   const remaining = counts({ ...summary, manual: summary.manual + withManualSteps }, pendingActions);
   const notApplied = notAppliedAfter(report);
   return [

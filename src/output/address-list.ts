@@ -3,7 +3,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 /** The maximum number of addresses to list. The others are only counted. */
 const MAX_LISTED = 12;
 
-export interface NamedOptions {
+export interface AddressListOptions {
   readonly most?: number;
   /** The option or command that lists all addresses, or an empty string if there is none. */
   readonly lists?: string;
@@ -13,7 +13,7 @@ export interface NamedOptions {
 export function addressList(
   names: readonly string[],
   full = false,
-  { most = MAX_LISTED, lists = '--full' }: NamedOptions = {},
+  { most = MAX_LISTED, lists = '--full' }: AddressListOptions = {},
 ): string {
   const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
   const rest = names.length - shown.length;
@@ -28,7 +28,7 @@ export function listed(names: readonly string[], max: number): string {
 }
 
 /** True if a list must contain all addresses: a resource needs a decision, a record is released, or drift is overwritten. */
-export function mustNameAll(resources: readonly PlannedResource[]): boolean {
+export function mustListAll(resources: readonly PlannedResource[]): boolean {
   return resources.some(
     ({ action, steps = [], missing, changes }) =>
       (action !== 'update' && action !== 'adopt' && action !== 'create') ||

@@ -1,7 +1,7 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { distinct } from '../values/json.ts';
-import { addressList, mustNameAll } from './address-list.ts';
+import { addressList, mustListAll } from './address-list.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { isTask, stepText } from './next-steps.ts';
 import type { DiffLine } from './text-diff.ts';
@@ -173,7 +173,7 @@ function linesSaved(sharing: readonly Sharer[], covered: number): number {
   const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / ADDRESS_LINE_WIDTH);
   const isUpdate = resources.every(({ action }) => action === 'update');
   if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
-  const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
+  const addresses = isUpdate && !mustListAll(resources) ? names : sharing.length;
   const routes = sharing.some(({ statement }) => (statement.routes ?? []).length > 0) ? 2 : 0;
   // Each statement has two additional lines. Lines that refer to a shared statement are not counted.
   return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;

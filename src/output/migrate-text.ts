@@ -10,7 +10,7 @@ import {
   actionWords,
   appliedActions,
   appliedCounts,
-  appliedIn,
+  appliedWrites,
   byAction,
   counts,
   haltOf,
@@ -97,7 +97,7 @@ export function migratedText(migration: Migration, style: Style): string {
   const remaining = checklist({ heading, items: after, box: true }, migration, style);
   if (report === undefined) return remaining === '' ? '' : `${remaining}\n`;
   return paragraphs([
-    ...renderUnfinished(appliedIn(report), { style, full, selection }),
+    ...renderUnfinished(appliedWrites(report), { style, full, selection }),
     renderWarnings(report.warnings, style, { full, selection }),
     remaining,
     closing(report, to.name, style),

@@ -3,7 +3,7 @@ import { nounOf } from '../manifests/resource.ts';
 import { denials } from '../policies/waivers.ts';
 import { positionText } from '../problems/diagnostic.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
-import { addressList, type NamedOptions } from './address-list.ts';
+import { type AddressListOptions, addressList } from './address-list.ts';
 import {
   type Formats,
   MAX_NAMED,
@@ -93,7 +93,7 @@ export function noteTexts(
   return [...counted, ...groupedRemarks(released, full, formats)];
 }
 
-interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
+interface GroupedOptions extends Formats, Pick<AddressListOptions, 'lists'> {}
 
 /** Returns one string for each message, with its addresses first. */
 export function groupedRemarks(
@@ -145,13 +145,13 @@ function statusOf({ severity, waived }: Violation): ViolationGroup['status'] {
 }
 
 /** Returns a position such as `manifests/agents.yaml:12:7`, or an empty string if the resource has no manifest. */
-export function violationPlace({ source }: Violation): string {
+export function violationPosition({ source }: Violation): string {
   return source === null ? '' : positionText(source);
 }
 
 /** Returns a string such as `Agent/a (manifests/agents.yaml:12:7)`. */
 export function violationSubject(violation: Violation): string {
-  const position = violationPlace(violation);
+  const position = violationPosition(violation);
   return position === '' ? violation.address : `${violation.address} (${position})`;
 }
 

@@ -8,10 +8,10 @@ import {
   appliedActions,
   applySummary,
   byAction,
-  notAppliedIn,
+  countNotApplied,
   pendingActions,
   planSummary,
-  remainingIn,
+  remainingResources,
   shownActions,
 } from './action-words.ts';
 import { helpText } from './next-steps.ts';
@@ -140,7 +140,7 @@ function driftSummary({ resources, summary }: PlanDocument, drifted: number, mis
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
     missing ? `${drifted ? missing : plural(missing, 'resource')} missing` : '',
   ].filter((text) => text !== '');
-  const unapplied = notAppliedIn(resources);
+  const unapplied = countNotApplied(resources);
   const inSync = summary.noop - unapplied;
   const notApplied = unapplied === 0 ? [] : [`${unapplied} not applied by the platform.`];
   if (found.length > 0)
@@ -162,7 +162,7 @@ export function applyReport(report: ApplyReport): Report {
     what: 'apply',
     document: { ...plan, guards: [], warnings },
     summary: applySummary(report),
-    pending: remainingIn(report),
+    pending: remainingResources(report),
     groups: [
       resultGroup('failed', 'Failed', { symbol: 'x', colorOf: 'blocked' }),
       resultGroup('skipped', 'Skipped', { symbol: '-', colorOf: 'update' }),

@@ -102,6 +102,6 @@ export function requestJson(result: RequestResult): RequestJson {
 }
 
 /** True if a person must act, because the request cannot resolve the drift. */
-export function needsPerson({ is }: RequestResult): boolean {
+export function needsManualAction({ is }: RequestResult): boolean {
   return is === 'rejected' || is === 'foreign' || is === 'behind';
 }

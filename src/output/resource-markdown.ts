@@ -1,5 +1,5 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { addressList, mustNameAll } from './address-list.ts';
+import { addressList, mustListAll } from './address-list.ts';
 import type { Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldView } from './field-view.ts';
@@ -23,7 +23,7 @@ export function tableRow(resources: readonly PlannedResource[], words: RowWords)
   if (first === undefined) return '';
   if (more.length > 0) {
     const names = resources.map(({ address }) => markdownCode(address));
-    const shown = mustNameAll(resources) ? names.join(', ') : `${names[0]} and ${more.length} more`;
+    const shown = mustListAll(resources) ? names.join(', ') : `${names[0]} and ${more.length} more`;
     return `| ${markdownCode(words.symbol)} | ${shown} | ${words.action} | |`;
   }
   const { action, address, source, adopted, previous_address: previous } = first;

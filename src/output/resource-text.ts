@@ -1,5 +1,5 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { addressList, mustNameAll } from './address-list.ts';
+import { addressList, mustListAll } from './address-list.ts';
 import { compact, type Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldBody, FieldView, FieldViewOptions } from './field-view.ts';
@@ -99,7 +99,7 @@ function renderStatement(
 
 function namesOf(resources: readonly PlannedResource[]): string {
   const names = resources.map(({ address }) => address);
-  return addressList(names, mustNameAll(resources));
+  return addressList(names, mustListAll(resources));
 }
 
 function isUpdate(resources: readonly PlannedResource[]): boolean {

@@ -8,7 +8,7 @@ export function valueText(value: Json): string {
 
 /** Replaces value forms such as `$ref` with a description in parentheses. */
 export function withoutForms(value: Json): Json {
-  const words = formWords(value);
+  const words = describeForm(value);
   if (words !== undefined) return words;
   const literal = isObject(value) ? literalOf(value) : undefined;
   if (literal !== undefined && !isObject(literal)) return withoutForms(literal);
@@ -16,7 +16,7 @@ export function withoutForms(value: Json): Json {
 }
 
 function flow(value: Json, nested: boolean): string {
-  const words = formWords(value);
+  const words = describeForm(value);
   if (words !== undefined) return words;
   if (typeof value === 'string') return quotedWhereNeeded(value, nested);
   if (Array.isArray(value)) return `[${value.map((item) => flow(item, true)).join(', ')}]`;
@@ -31,16 +31,16 @@ function flow(value: Json, nested: boolean): string {
 
 /** Returns the content of `$literal`. Values inside it may still be forms. */
 function literalOf(value: Readonly<Record<string, unknown>>): Json | undefined {
-  return isLone(value, '$literal') ? (value.$literal as Json) : undefined;
+  return hasOnlyKey(value, '$literal') ? (value.$literal as Json) : undefined;
 }
 
 /** Returns a description of a form, or undefined for a plain value. It contains neither a secret nor its name. */
-function formWords(value: Json): string | undefined {
+function describeForm(value: Json): string | undefined {
   if (!isObject(value)) return undefined;
-  if (isLone(value, '$secret') || isLone(value, '$fingerprint')) return '(secret)';
-  if (isLone(value, 'unknown_until_apply')) return idOf(value.unknown_until_apply);
-  if (isLone(value, '$ref')) return idOf(value.$ref);
-  if (isLone(value, '$env')) return '(from the environment)';
+  if (hasOnlyKey(value, '$secret') || hasOnlyKey(value, '$fingerprint')) return '(secret)';
+  if (hasOnlyKey(value, 'unknown_until_apply')) return idOf(value.unknown_until_apply);
+  if (hasOnlyKey(value, '$ref')) return idOf(value.$ref);
+  if (hasOnlyKey(value, '$env')) return '(from the environment)';
   if (Array.isArray(value.$join)) {
     return mentionsSecret(value.$join) ? '(secret)' : '(text, known after apply)';
   }
@@ -51,7 +51,7 @@ function idOf(address: unknown): string {
   return `(id of ${escapeControls(String(address))}, known after apply)`;
 }
 
-function isLone(value: Readonly<Record<string, unknown>>, key: string): boolean {
+function hasOnlyKey(value: Readonly<Record<string, unknown>>, key: string): boolean {
   return Object.hasOwn(value, key) && Object.keys(value).length === 1;
 }
 

@@ -1,4 +1,4 @@
-import type { VersionShown } from '../kinds/kind.ts';
+import type { RecordVersion } from '../kinds/kind.ts';
 import { html } from '../output/html/html.ts';
 import { impactSections } from '../output/html/impact-html.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -41,7 +41,7 @@ export async function callsHtml(
   // A fleet stores the result, which must not contain values that a sealed state protects.
   const isSealed = workspace.state.seal !== undefined;
   return opened.withClient({}, async (client) => {
-    const listed: VersionShown[] = [];
+    const listed: RecordVersion[] = [];
     for await (const each of versions.list(client, id)) listed.push(each);
     const changes = await versionChanges(record, { client, listed, limit: MAX_VERSIONS, isSealed, redact });
     const impact = await measureImpact({ address, id, versions, listed, client, workspace, since });

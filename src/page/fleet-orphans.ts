@@ -22,7 +22,7 @@ interface CloseRequest {
 /** Closes an orphan in a state that the fleet database contains. Returns false if the record is no longer an open orphan. */
 export type CloseOrphan = (closing: CloseRequest) => Promise<boolean>;
 
-export function orphanCloser({
+export function createOrphanCloser({
   fleet,
   user,
   now,

@@ -7,19 +7,19 @@ import {
   currentPlans,
   fleetVersion,
   isRunning,
-  needyWorkspaces,
   pageOfWorkspaces,
   runsOfWorkspace,
   sourceNames,
   storedPlan,
   storedState,
   storeOrphanCount,
+  workspacesByReason,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
 import { findPull, latestOutcome, listedPulls, plansOfPull, pullProblems } from '../fleet/rows/pull-rows.ts';
 import { searchTerms } from '../fleet/rows/search-rows.ts';
 import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
-import { lastDay } from '../fleet/rows/trend-rows.ts';
+import { countsOfLastDay } from '../fleet/rows/trend-rows.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -36,7 +36,7 @@ import {
   type Freezing,
   freezeConflicts,
   type ListQuery,
-  ORPHAN_GONE,
+  ORPHAN_NOT_FOUND,
   type Overview,
   type PageSource,
   type PullPages,
@@ -47,7 +47,7 @@ import {
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
-import { detailOfKeptRun, detailOfPastRun } from './run-details.ts';
+import { detailOfPastRun, detailOfStoredRun } from './run-details.ts';
 import { durationText } from './views/parts.ts';
 import { detailOf, MAX_RUNS, rowOf } from './workspace-detail.ts';
 
@@ -72,9 +72,9 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
   const limits = attentionReasons.map(({ filter, max }) => [filterKey(filter), max] as const);
   const [figures, day, freezes, needy] = await Promise.all([
     fleetFigures(database),
-    lastDay(database),
+    countsOfLastDay(database),
     latestFreezes(database, MAX_ROWS),
-    needyWorkspaces(database, { ...Object.fromEntries(limits), stale: MAX_ROWS }),
+    workspacesByReason(database, { ...Object.fromEntries(limits), stale: MAX_ROWS }),
   ]);
   const listFor = (filter: AttentionList['filter']): AttentionList => {
     const { found, rows: all } = needy.get(filterKey(filter)) ?? { found: 0, rows: [] };
@@ -211,7 +211,7 @@ export class FleetSource implements PageSource {
     const [storedRun] = await runsOfWorkspace(this.#options.database, address, { id, limit: 1 });
     if (storedRun === undefined) return undefined;
     const plan = storedRun.plan ? await storedPlan(this.#options.database, address, storedRun.plan) : undefined;
-    return detailOfKeptRun(storedRun, {
+    return detailOfStoredRun(storedRun, {
       past: state.runs,
       plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },
     });
@@ -263,7 +263,7 @@ export class FleetSource implements PageSource {
       if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by }))
         return storeOrphanCount(this.#options.database, address, open.length - 1);
     }
-    throw new UserError(ORPHAN_GONE);
+    throw new UserError(ORPHAN_NOT_FOUND);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { UserError } from '../problems/user-error.ts';
-import { may } from './access/person.ts';
+import { mayPerform } from './access/person.ts';
 import { typedText } from './list-query.ts';
 import { type FreezeAction, freezeActions, freezeConflicts, type PageSource } from './page-data.ts';
 import { type PageEnv, type PageResponses, readForm } from './page-responses.ts';
@@ -21,7 +21,7 @@ export function addFreezeRoutes(app: Hono<PageEnv>, { source, responses }: Freez
     app.get(path, (c) => {
       const { person } = c.var.visitor;
       if (person === undefined) return responses.showSignIn(c, path, 401);
-      if (!may(person, action)) return responses.showForbidden(c, action, '/');
+      if (!mayPerform(person, action)) return responses.showForbidden(c, action, '/');
       if ((action === 'freeze') === (c.var.freeze !== undefined))
         return responses.showNote(c, 409, { heading: 'Not possible', text: freezeConflicts[action] });
       return responses.show(c, freezeView(action, responses.context(c)), {

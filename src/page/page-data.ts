@@ -57,8 +57,8 @@ export interface ResourceQuery {
 }
 
 export const ROWS_PER_PAGE = 50;
-export const ORPHAN_GONE = 'This orphan is no longer listed.';
-export const RUN_GONE = 'There is no such run. Only the latest runs are kept.';
+export const ORPHAN_NOT_FOUND = 'This orphan is no longer listed.';
+export const RUN_NOT_FOUND = 'There is no such run. Only the latest runs are kept.';
 export const NO_SUCH_PAGE = 'There is no such page.';
 
 export const RESOURCES_UNKNOWN = 'The resources are unknown until a run has read the platform.';

@@ -8,7 +8,7 @@ import type { Html } from '../output/html/html.ts';
 import { jsonText } from '../output/json-text.ts';
 import type { UserError } from '../problems/user-error.ts';
 import type { Access, AccessOptions, Visitor } from './access/access.ts';
-import { may } from './access/person.ts';
+import { mayPerform } from './access/person.ts';
 import { typedText } from './list-query.ts';
 import type { LiveUpdates } from './live.ts';
 import { type ActionName, type FreezeAction, NO_SUCH_PAGE, type PageSource } from './page-data.ts';
@@ -103,7 +103,7 @@ export class PageResponses {
 
   /** Returns a plain error for a request that the page itself never sends. */
   refuse(c: PageContext, status: ContentfulStatusCode, text: string): Response {
-    return isProgram(c) ? this.sendJson(c, { error: text }, status) : c.text(`${text}\n`, status);
+    return wantsJson(c) ? this.sendJson(c, { error: text }, status) : c.text(`${text}\n`, status);
   }
 
   async showNote(
@@ -111,7 +111,7 @@ export class PageResponses {
     status: ErrorStatus,
     { heading, text, back = '/', link = 'Back' }: Note,
   ): Promise<Response> {
-    if (isProgram(c)) return this.sendJson(c, { error: text }, status);
+    if (wantsJson(c)) return this.sendJson(c, { error: text }, status);
     return this.show(c, noteView(heading, text, { back, link }), { title: heading, status });
   }
 
@@ -125,7 +125,7 @@ export class PageResponses {
   }
 
   async showSignIn(c: PageContext, to: string, status: 200 | ErrorStatus, problem?: string): Promise<Response> {
-    if (status !== 200 && isProgram(c)) {
+    if (status !== 200 && wantsJson(c)) {
       const { missing, origin } = this.#options.tokens;
       const instructions = `Send a token as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
       if (status === 401) c.header('www-authenticate', 'Bearer');
@@ -172,7 +172,7 @@ export class PageResponses {
     const { person, isNamedByProxy } = visitor;
     if (person === undefined)
       return this.showSignIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
-    if (!may(person, action)) return this.showForbidden(c, action, back);
+    if (!mayPerform(person, action)) return this.showForbidden(c, action, back);
     if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.refuseForm(c, back);
     // A proxy, an identity provider and a token may use the same name for different people.
     if (isNamedByProxy) return `${person.name} (via proxy)`;
@@ -185,7 +185,7 @@ export class PageResponses {
   }
 
   showUnknownPath(c: PageContext): Response | Promise<Response> {
-    const isBrowser = !isProgram(c) && (c.req.header('accept') ?? '').includes('text/html');
+    const isBrowser = !wantsJson(c) && (c.req.header('accept') ?? '').includes('text/html');
     return isBrowser
       ? this.showMissing(c, NO_SUCH_PAGE, '/')
       : this.sendJson(c, { error: notFound(this.#options) }, 404);
@@ -242,7 +242,7 @@ interface Forwarding extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
 }
 
 /** True for requests to the API and for clients that prefer JSON. They receive errors as JSON. */
-function isProgram(c: PageContext): boolean {
+function wantsJson(c: PageContext): boolean {
   const accept = c.req.header('accept') ?? '';
   return isApi(c) || (accept.includes('application/json') && !accept.includes('text/html'));
 }

@@ -3,13 +3,13 @@ import { baselineOf, isKept, recordedOf } from '../engine/decide/state-entry.ts'
 import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { kinds } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
-import type { KeptRun } from '../operator/shown-workspace.ts';
+import type { StoredRun } from '../operator/shown-workspace.ts';
 import { namedValue } from '../output/field-view.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import type { ResourceEntry } from '../state/state-document.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
 import type { ComparedField, FieldSide, ListedRun, ResourceDetail } from './page-data.ts';
-import { detailOfKeptRun, detailOfPastRun, isWriteOf } from './run-details.ts';
+import { detailOfPastRun, detailOfStoredRun, isSameRun } from './run-details.ts';
 
 interface ResourceData {
   readonly address: string;
@@ -19,7 +19,7 @@ interface ResourceData {
   readonly planned: PlannedResource | undefined;
   /** Maps the ids of records to addresses. */
   readonly names: Readonly<Record<string, string>>;
-  readonly storedRuns: readonly KeptRun[];
+  readonly storedRuns: readonly StoredRun[];
   /** All runs in the history of the state. */
   readonly pastRuns: readonly PastRun[];
 }
@@ -98,7 +98,7 @@ const MAX_RUNS = 20;
 function runsOf({ address, storedRuns, pastRuns }: ResourceData): ListedRun[] {
   const matching = pastRuns.filter(({ resources = [] }) => resources.some((each) => each.address === address));
   const runs = [
-    ...storedRuns.filter((run) => !pastRuns.some((each) => isWriteOf(each, run))).map((run) => detailOfKeptRun(run)),
+    ...storedRuns.filter((run) => !pastRuns.some((each) => isSameRun(each, run))).map((run) => detailOfStoredRun(run)),
     ...matching.map(detailOfPastRun),
   ];
   return runs

@@ -4,7 +4,7 @@ import { type LastRun, lastRunOf, limitResources, resultsOf, runResult } from '.
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
 import { appliedRows, planAfter, remainingIn } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
-import { type KeptRun, needWords } from '../operator/shown-workspace.ts';
+import { needWords, type StoredRun } from '../operator/shown-workspace.ts';
 import { countWords, doneWords } from '../output/action-words.ts';
 import { changesOf, waiverText } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
@@ -12,7 +12,7 @@ import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 
 /** Converts a run of `watch` to the form in which a fleet stores runs. Only the displayed resources of the plan are included. */
-export function runOfReport(report: RunReport, redact: (text: string) => string): KeptRun {
+export function runOfReport(report: RunReport, redact: (text: string) => string): StoredRun {
   const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
   const { hold, selection, fetchProblem } = report;
   const resources = resourcesIn(report, redact);
@@ -39,12 +39,12 @@ export function runOfReport(report: RunReport, redact: (text: string) => string)
 }
 
 /** Converts a person's decision in `watch` to a run without writes. */
-export function runOfDecision({ startedAt, result, ...decision }: Decision): KeptRun {
+export function runOfDecision({ startedAt, result, ...decision }: Decision): StoredRun {
   const id = `${timeId(startedAt)}-${result}`;
   return { ...decision, id, startedAt, result, command: 'watch', run: '', seconds: 0, process: '' };
 }
 
-type Decision = Pick<KeptRun, 'startedAt' | 'result' | 'mode' | 'askedBy' | 'summary'>;
+type Decision = Pick<StoredRun, 'startedAt' | 'result' | 'mode' | 'askedBy' | 'summary'>;
 
 function timeId(at: Date): string {
   return at.toISOString().replace(/[-:.]/g, '');
@@ -87,10 +87,10 @@ interface RunData {
   readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
 }
 
-export function detailOfKeptRun(run: KeptRun, { past = [], plan: storedPlan }: RunData = {}): RunDetail {
+export function detailOfStoredRun(run: StoredRun, { past = [], plan: storedPlan }: RunData = {}): RunDetail {
   const { id, command, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
   const last = lastRunOf(summary);
-  const pastRun = past.find((each) => isWriteOf(each, run));
+  const pastRun = past.find((each) => isSameRun(each, run));
   // A run without a process is a person's decision, which has no plan of its own.
   const planned = process === '' ? [] : plannedIn(storedPlan?.plan);
   const done = [...doneWords(last.applied), ...countWords(last.counts)];
@@ -139,9 +139,9 @@ export function requestFacts(request: LastRun['pull_request']): Fact[] {
 }
 
 /** True if both entries describe the same run. The history of the state contains the runs that acquired the lock. */
-export function isWriteOf(
+export function isSameRun(
   { run, command, began }: PastRun,
-  { run: id, command: storedCommand, startedAt, seconds, process, result }: KeptRun,
+  { run: id, command: storedCommand, startedAt, seconds, process, result }: StoredRun,
 ): boolean {
   if (id !== undefined) return run === id;
   const at = Date.parse(began);

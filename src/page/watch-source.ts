@@ -3,7 +3,7 @@ import { hasNeed, lastRunOf } from '../operator/last-run.ts';
 import { messageOf } from '../operator/messages.ts';
 import { planAfter, statusAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
-import { type KeptRun, type ShownWorkspace, shownStatus } from '../operator/shown-workspace.ts';
+import { type ShownWorkspace, type StoredRun, shownStatus } from '../operator/shown-workspace.ts';
 import type { RunStatus } from '../operator/workspace-status.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -17,7 +17,7 @@ import { CallComparisons } from './call-comparisons.ts';
 import {
   type ActionRequest,
   type ListQuery,
-  ORPHAN_GONE,
+  ORPHAN_NOT_FOUND,
   type Overview,
   type PageSource,
   type RunDetail,
@@ -25,7 +25,7 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { detailOfKeptRun, detailOfPastRun, runOfDecision, runOfReport } from './run-details.ts';
+import { detailOfPastRun, detailOfStoredRun, runOfDecision, runOfReport } from './run-details.ts';
 import { detailOf, MAX_RUNS, rowOf, type ShownState } from './workspace-detail.ts';
 
 interface StateParts extends ShownState {
@@ -87,7 +87,7 @@ export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
   /** The latest runs and decisions in this process, newest first. */
-  readonly #runs: KeptRun[] = [];
+  readonly #runs: StoredRun[] = [];
   readonly #state: CachedState;
   #status: RunStatus | 'never-run' = 'never-run';
   #since: Date;
@@ -206,7 +206,7 @@ export class WatchSource implements PageSource, RunObserver {
     const storedRun = this.#runs.find((run) => run.id === id);
     const reading = this.#state.read();
     const { runs: past = [] } = (await (storedRun === undefined ? reading : reading.catch(() => undefined))) ?? {};
-    if (storedRun !== undefined) return detailOfKeptRun(storedRun, { past });
+    if (storedRun !== undefined) return detailOfStoredRun(storedRun, { past });
     const pastRun = past.find(({ run }) => run === id);
     return pastRun && detailOfPastRun(pastRun);
   }
@@ -265,7 +265,7 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: compare-calls ${address}`);
   }
 
-  #addRun(run: KeptRun): void {
+  #addRun(run: StoredRun): void {
     this.#version += 1;
     this.#runs.unshift(run);
     this.#runs.length = Math.min(this.#runs.length, MAX_RUNS);
@@ -309,5 +309,5 @@ export class WatchSource implements PageSource, RunObserver {
 }
 
 function orphanGone(): UserError {
-  return new UserError(ORPHAN_GONE);
+  return new UserError(ORPHAN_NOT_FOUND);
 }

@@ -1,6 +1,6 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type LastRun, lastRunOf } from '../operator/last-run.ts';
-import { heldText, type KeptRun, pauseText, type ShownWorkspace, summaryOf } from '../operator/shown-workspace.ts';
+import { heldText, pauseText, type ShownWorkspace, type StoredRun, summaryOf } from '../operator/shown-workspace.ts';
 import { listed } from '../output/address-list.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
@@ -16,7 +16,7 @@ import type {
   WorkspaceRow,
 } from './page-data.ts';
 import { resourceDetail } from './resource-detail.ts';
-import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
+import { detailOfPastRun, detailOfStoredRun, isSameRun, requestFacts } from './run-details.ts';
 import { durationText } from './views/parts.ts';
 
 /** Returns the row of a workspace for lists. */
@@ -51,7 +51,7 @@ interface WorkspaceData
   readonly shown: ShownWorkspace;
   readonly state: ShownState | undefined;
   /** Runs and decisions, newest first. */
-  readonly storedRuns: readonly KeptRun[];
+  readonly storedRuns: readonly StoredRun[];
   /** The runs in the history of the state. */
   readonly pastRuns: readonly PastRun[];
   /** The address of the resource to include in full, if any. */
@@ -79,8 +79,8 @@ export function detailOf({
   const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
   const resources = resourcesOf(state, known.remaining, shown);
   const runs = [
-    ...storedRuns.map((run) => detailOfKeptRun(run)),
-    ...past.filter((run) => !storedRuns.some((each) => isWriteOf(run, each))).map(detailOfPastRun),
+    ...storedRuns.map((run) => detailOfStoredRun(run)),
+    ...past.filter((run) => !storedRuns.some((each) => isSameRun(run, each))).map(detailOfPastRun),
   ];
   return {
     ...rowOf(shown),

@@ -2,17 +2,17 @@ import type { Hono } from 'hono';
 import { html } from '../output/html/html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { closingReasons } from '../state/state-document.ts';
-import { may } from './access/person.ts';
+import { mayPerform } from './access/person.ts';
 import { parseResourceQuery, typedText } from './list-query.ts';
 import {
   type ActionName,
   type ActionRequest,
   closeElsewhereHint,
   NO_SUCH_PAGE,
-  ORPHAN_GONE,
+  ORPHAN_NOT_FOUND,
   type PageSource,
   RESOURCES_UNKNOWN,
-  RUN_GONE,
+  RUN_NOT_FOUND,
   type WorkspaceDetail,
 } from './page-data.ts';
 import { type LiveSubject, type PageContext, type PageEnv, type PageResponses, readForm } from './page-responses.ts';
@@ -66,7 +66,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     const back = pathOf(address);
     if (view === 'run') {
       const run = await source.run(address, path.id);
-      if (run === undefined) return responses.showMissing(c, RUN_GONE, back);
+      if (run === undefined) return responses.showMissing(c, RUN_NOT_FOUND, back);
       const body = runView(address, run, responses.context(c));
       return responses.show(c, body, {
         title: `Run · ${address}`,
@@ -120,9 +120,9 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
         back,
       });
     }
-    if (!may(person, action)) return responses.showForbidden(c, action, back);
+    if (!mayPerform(person, action)) return responses.showForbidden(c, action, back);
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === subject))
-      return responses.showMissing(c, ORPHAN_GONE, back);
+      return responses.showMissing(c, ORPHAN_NOT_FOUND, back);
     if (action === 'compare-calls' && !detail.resources.some((each) => each.address === subject))
       return responses.showMissing(c, 'This workspace no longer has this resource.', back);
     const body = confirmView(

@@ -96,7 +96,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   }
 
   /** Ignores responses to requests that were sent under another limit or did not fill the limit. */
-  answered(stamp: number, { type, milliseconds, at, inFlight }: ResponseTime): void {
+  onResponse(stamp: number, { type, milliseconds, at, inFlight }: ResponseTime): void {
     this.#responsesSinceTimeout++;
     if (stamp !== this.#stamp) return;
     this.#batchSize ??= this.#sent.filter((sent) => sent < at - BATCH_GAP * milliseconds).length;
@@ -110,14 +110,14 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     if (isLong || (this.#isComparable() && this.#round.error <= PRECISION)) this.#endRound();
   }
 
-  refused(): void {
+  onRefusal(): void {
     this.#lower();
     this.#restAfterFailure();
     this.#halve();
   }
 
   /** A single timeout among many responses does not indicate load, so it does not lower the best limit. */
-  timedOut(): void {
+  onTimeout(): void {
     if (this.#responsesSinceTimeout < TIMEOUT_MEMORY * this.#best) this.#lower();
     this.#responsesSinceTimeout = 0;
     this.#halve();

@@ -38,16 +38,16 @@ class FixedLimit implements ConcurrencyLimit {
     return 0;
   }
 
-  answered(): void {
+  onResponse(): void {
     if (this.#now >= this.#max || ++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#now)) return;
     this.#successes = 0;
     this.#now++;
   }
 
-  refused(): void {
+  onRefusal(): void {
     this.#successes = 0;
     this.#now = Math.max(1, Math.floor(this.#now / 2));
   }
 
-  timedOut(): void {}
+  onTimeout(): void {}
 }

@@ -22,13 +22,13 @@ export interface ResponseTime {
 /** A limit of concurrent requests that depends on earlier results. */
 export interface ConcurrencyLimit {
   readonly now: number;
-  /** Must be called for each request that is sent. Pass the result to `answered` with the response. */
+  /** Must be called for each request that is sent. Pass the result to `onResponse` with the response. */
   stamp(now: number): number;
-  answered(stamp: number, time: ResponseTime): void;
+  onResponse(stamp: number, time: ResponseTime): void;
   /** Reports that the platform refused requests because of load. Call it once per burst. */
-  refused(): void;
+  onRefusal(): void;
   /** Reports a timeout. Call it once per burst. */
-  timedOut(): void;
+  onTimeout(): void;
 }
 
 /** The maximum for `auto`. */

@@ -8,7 +8,7 @@ export interface DateRange {
 
 /** Returns true if a period ends before it begins. If an end is a date, the UTC days of both ends are compared. */
 export function isReversed(from: string, to: string): boolean {
-  return isDay(from) || isDay(to) ? dayOf(to) < dayOf(from) : momentOf(to) < momentOf(from);
+  return isDay(from) || isDay(to) ? dayOf(to) < dayOf(from) : toMilliseconds(to) < toMilliseconds(from);
 }
 
 /**
@@ -21,16 +21,16 @@ export function asFilter({ from, to }: DateRange): {
   readonly date_to?: string;
 } {
   return {
-    ...(from !== undefined && { date_from: new Date(momentOf(from)).toISOString() }),
-    ...(to !== undefined && { date_to: new Date(momentOf(dayOf(to)) + DAY_MS).toISOString().slice(0, 10) }),
+    ...(from !== undefined && { date_from: new Date(toMilliseconds(from)).toISOString() }),
+    ...(to !== undefined && { date_to: new Date(toMilliseconds(dayOf(to)) + DAY_MS).toISOString().slice(0, 10) }),
   };
 }
 
 /** Returns true if a time from the platform is in the range. A date stands for a complete UTC day, and both ends are included. */
 export function isWithin(moment: string, { from, to }: DateRange): boolean {
-  const at = momentOf(moment);
-  if (from !== undefined && at < momentOf(from)) return false;
-  return to === undefined || (isDay(to) ? at < momentOf(to) + DAY_MS : at <= momentOf(to));
+  const at = toMilliseconds(moment);
+  if (from !== undefined && at < toMilliseconds(from)) return false;
+  return to === undefined || (isDay(to) ? at < toMilliseconds(to) + DAY_MS : at <= toMilliseconds(to));
 }
 
 function isDay(text: string): boolean {
@@ -38,11 +38,11 @@ function isDay(text: string): boolean {
 }
 
 function dayOf(text: string): string {
-  return isDay(text) ? text : new Date(momentOf(text)).toISOString().slice(0, 10);
+  return isDay(text) ? text : new Date(toMilliseconds(text)).toISOString().slice(0, 10);
 }
 
 /** Converts a time to milliseconds since 1970. A time without a zone is in UTC, like all times of the platform. */
-export function momentOf(text: string): number {
+export function toMilliseconds(text: string): number {
   const hasZone = isDay(text) || /(Z|[+-]\d{2}:?\d{2})$/i.test(text);
   return Date.parse(hasZone ? text : `${text}Z`);
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import { readErrorBody } from './error-body.ts';
 import type { AttemptResult } from './exchange.ts';
-import { DAMAGED } from './inflate.ts';
+import { DAMAGED_ENCODING } from './inflate.ts';
 import { nameOfStatus, networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';
 import { type ExchangeFacts, PlatformError, type PlatformErrorReason, type RequestOutcome } from './platform-error.ts';
@@ -35,7 +35,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   const facts = {
     status: result.status,
     closedLocalPort: isClosedLocalPort(call.host, result) ? call.host : undefined,
-    undecodable: errorCode(result.error) === DAMAGED,
+    undecodable: errorCode(result.error) === DAMAGED_ENCODING,
     atProxy: result.error instanceof ProxyFailure,
   };
   const message = `${failureWords(call, result)}${inParentheses([afterTries(call)])}`;

@@ -5,14 +5,14 @@ import { type Query, queryText } from './connection.ts';
 import { PER_PAGE, pages, type RecordPage, storedList, streamedList } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
 import {
+  assertNotEmpty,
+  assertSameRecord,
   isOpenPage,
-  type Received,
+  type RequestAndResponse,
   type RequestLine,
   readItems,
   readPage,
   readRecord,
-  refuseEmpty,
-  refuseOther,
   type UnexpectedFields,
 } from './read-response.ts';
 import type { RecordCache } from './record-cache.ts';
@@ -108,14 +108,14 @@ interface ParseOptions {
 }
 
 function requestsOver(transport: RequestSender, { unexpectedFields, workspaceCheck, cache }: ParseOptions) {
-  const fetchPage = async (path: string, query?: Query, body?: unknown): Promise<Received> => {
+  const fetchPage = async (path: string, query?: Query, body?: unknown): Promise<RequestAndResponse> => {
     const request: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { request, response: await transport.send({ ...request, body }), unexpectedFields };
   };
   /** Sends `size` until the platform rejects it. The API document does not list this parameter for these endpoints. */
   const requestSized = (path: string, size: Query) => {
     let sendsSize = true;
-    return async (query: Query): Promise<Received> => {
+    return async (query: Query): Promise<RequestAndResponse> => {
       if (sendsSize) {
         try {
           return await fetchPage(path, { ...size, ...query });
@@ -143,10 +143,10 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
       const received = { request, response, unexpectedFields };
       const { digest } = response;
       // The platform may report a missing version with a success status and empty data.
-      if (id === undefined) refuseEmpty(received);
+      if (id === undefined) assertNotEmpty(received);
       const isUnchanged = cached !== undefined && digest === cached.digest;
       const record = isUnchanged ? (cached.record as T) : readRecord(schema, received);
-      if (id !== undefined) refuseOther(record, id, received);
+      if (id !== undefined) assertSameRecord(record, id, received);
       if (digest !== undefined && !isUnchanged) cache?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;

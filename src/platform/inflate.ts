@@ -93,9 +93,9 @@ function failure({ status }: HttpResponse): Omit<FailedAttempt, 'reason'> {
 }
 
 function damagedResponse(response: HttpResponse, encoding: string): FailedAttempt {
-  const error = Object.assign(new Error(`content-encoding ${encoding}`), { code: DAMAGED });
+  const error = Object.assign(new Error(`content-encoding ${encoding}`), { code: DAMAGED_ENCODING });
   return { ...failure(response), reason: 'network', error };
 }
 
 /** The error code of a response that cannot be decompressed. */
-export const DAMAGED = 'DAMAGED_ENCODING';
+export const DAMAGED_ENCODING = 'DAMAGED_ENCODING';

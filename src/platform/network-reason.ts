@@ -1,4 +1,4 @@
-import { DAMAGED } from './inflate.ts';
+import { DAMAGED_ENCODING } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 
 const NETWORK_WORDS: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   EPIPE: 'closed the connection',
   UND_ERR_SOCKET: 'closed the connection',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed the connection in the middle of the response',
-  [DAMAGED]: 'sent a compressed response that cannot be decoded',
+  [DAMAGED_ENCODING]: 'sent a compressed response that cannot be decoded',
   UND_ERR_DESTROYED: 'was disconnected',
 };
 

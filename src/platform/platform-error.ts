@@ -79,13 +79,13 @@ export class PlatformError extends Error {
   }
 
   /** True if the platform itself reports that nothing exists at this path. A 404 or 410 of a gateway does not count. */
-  get saysMissing(): boolean {
+  get isMissing(): boolean {
     if (this.reason === 'empty') return true;
     return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
 
   /** True if the platform itself denies the key access. */
-  get saysForbidden(): boolean {
+  get isForbidden(): boolean {
     return this.reason === 'status' && this.status === 403;
   }
 }

@@ -15,41 +15,41 @@ export interface RequestLine {
 export type UnexpectedFields = 'hidden' | 'kept';
 
 /** A response and its request. */
-export interface Received {
+export interface RequestAndResponse {
   readonly request: RequestLine;
   readonly response: TransportResponse;
   readonly unexpectedFields: UnexpectedFields;
 }
 
 /** Returns the record in `data` of a response. Throws `PlatformError` `malformed`, with outcome `lost` for a write. */
-export function readRecord<T>(schema: z.ZodType<T>, received: Received): T {
+export function readRecord<T>(schema: z.ZodType<T>, received: RequestAndResponse): T {
   const data = dataOf(received);
   if (!isObject(data)) throw unexpected(received, '`data` is not a record');
   return parseRecord(schema, data, { received });
 }
 
 /** Throws `PlatformError` `malformed` unless the record is the requested one. */
-export function refuseOther(record: { readonly id: string }, id: string, received: Received): void {
+export function assertSameRecord(record: { readonly id: string }, id: string, received: RequestAndResponse): void {
   if (record.id === id) return;
   throw unexpected(received, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
 /** Throws `PlatformError` `empty` if `data` is null. */
-export function refuseEmpty({ request: { method, path }, response: { status, body } }: Received): void {
+export function assertNotEmpty({ request: { method, path }, response: { status, body } }: RequestAndResponse): void {
   if (!isObject(body) || body.data !== null) return;
   const facts = { method, path, status, outcome: 'not-done' } as const;
   throw new PlatformError('empty', facts, `${method} ${path}: ${status}, but \`data\` is null`);
 }
 
 /** Returns the records in `data` of a response. */
-export function readItems<T>(schema: z.ZodType<T>, received: Received): T[] {
+export function readItems<T>(schema: z.ZodType<T>, received: RequestAndResponse): T[] {
   const data = dataOf(received);
   if (!Array.isArray(data)) throw unexpected(received, '`data` is not a list');
   return data.map((item: unknown, index) => parseRecord(schema, item, { received, prefix: `record ${index + 1}: ` }));
 }
 
 /** Returns true for a full page without a next cursor. */
-export function isOpenPage({ response: { body } }: Received): boolean {
+export function isOpenPage({ response: { body } }: RequestAndResponse): boolean {
   if (!isObject(body) || !Array.isArray(body.data) || body.data.length !== PER_PAGE) return false;
   const next = isObject(body.meta) ? body.meta.next_cursor : undefined;
   return next === undefined || next === false || next === '';
@@ -61,7 +61,7 @@ export function isOpenPage({ response: { body } }: Received): boolean {
  */
 export function readPage<T>(
   schema: z.ZodType<T>,
-  received: Received,
+  received: RequestAndResponse,
   isComplete: (count: number) => boolean = () => false,
 ): RecordPage<T> {
   const items = readItems(schema, received);
@@ -73,7 +73,7 @@ export function readPage<T>(
  * Returns the cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. Throws if it
  * is unclear whether the list is complete, because a missing record would be created again.
  */
-function nextCursor(received: Received, count: number, isComplete: boolean): string | undefined {
+function nextCursor(received: RequestAndResponse, count: number, isComplete: boolean): string | undefined {
   const { body } = received.response;
   const meta = isObject(body) && isObject(body.meta) ? body.meta : {};
   const { next_cursor: next, per_page: size } = meta;
@@ -89,7 +89,7 @@ function nextCursor(received: Received, count: number, isComplete: boolean): str
   throw unexpected(received, '`meta` does not indicate whether more records follow, so the list may be incomplete');
 }
 
-function dataOf(received: Received): unknown {
+function dataOf(received: RequestAndResponse): unknown {
   const { body } = received.response;
   if (isObject(body) && Object.hasOwn(body, 'data')) return body.data;
   throw unexpected(received, 'the response has no `data`');
@@ -102,7 +102,7 @@ function dataOf(received: Received): unknown {
 function parseRecord<T>(
   schema: z.ZodType<T>,
   value: unknown,
-  { received, prefix = '' }: { readonly received: Received; readonly prefix?: string },
+  { received, prefix = '' }: { readonly received: RequestAndResponse; readonly prefix?: string },
 ): T {
   const withExtras = (record: T): T =>
     received.unexpectedFields === 'kept' ? withDroppedFields(value, record) : record;
@@ -123,7 +123,7 @@ function withDroppedFields<T>(value: unknown, read: T): T {
   return { ...(value as T), ...Object.fromEntries(present) };
 }
 
-function unexpected({ request, response: { status, requestId } }: Received, problem: string): PlatformError {
+function unexpected({ request, response: { status, requestId } }: RequestAndResponse, problem: string): PlatformError {
   const outcome = request.method === 'GET' ? 'not-done' : 'lost';
   return malformed({ ...request, outcome }, { status, requestId }, problem);
 }

@@ -113,7 +113,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
     if (status === 501 || status === 403) return false;
     return method !== 'POST' && (isRefusal(status) || isGatewayResponse(result));
   }
-  if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
+  if (result.reason === 'aborted' || result.reason === 'too-large' || isPermanentFailure(result.error)) return false;
   return method !== 'POST' || !result.sent;
 }
 
@@ -149,7 +149,7 @@ function single(header: string | string[] | undefined): string | undefined {
 }
 
 /** Returns true for failures that a retry would repeat: an invalid certificate, a port without TLS, or a proxy that refuses to connect. */
-export function isLasting(error: Error | undefined): boolean {
+export function isPermanentFailure(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (
     code !== undefined &&

@@ -115,7 +115,7 @@ export class Throttle {
     if (!isRefusal(result.status)) {
       this.#refusals = 0;
       this.#refusingSince = undefined;
-      limit.answered(permit.stamp, time);
+      limit.onResponse(permit.stamp, time);
       return;
     }
     const isFirstOfBurst = result.status === 429 && this.#refused(permit);
@@ -131,7 +131,7 @@ export class Throttle {
     if (burst !== this.#burst) return false;
     this.#burst++;
     this.#refusals++;
-    this.#options.limit.refused();
+    this.#options.limit.onRefusal();
     this.#refusingSince ??= this.#options.now();
     return true;
   }
@@ -139,7 +139,7 @@ export class Throttle {
   #timedOut({ timeoutBurst }: Permit): void {
     if (timeoutBurst !== this.#timeoutBurst) return;
     this.#timeoutBurst++;
-    this.#options.limit.timedOut();
+    this.#options.limit.onTimeout();
   }
 
   #announce(status: number, milliseconds: number): void {

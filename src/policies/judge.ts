@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Violation } from '../engine/plan/plan-document.ts';
 import { type DocumentPath, type Finding, formatPath } from '../manifests/finding.ts';
 import { findingIn, type SpecSources } from '../manifests/layers.ts';
-import { placed } from '../manifests/positions.ts';
+import { toDiagnostics } from '../manifests/positions.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { TimeSlices } from '../project/time-slices.ts';
 import type { Patterns } from './cel/values.ts';
 import type { Rule, RuleProblem } from './rule.ts';
-import { type JudgeContext, type Subject, valuesFor } from './rule-variables.ts';
+import { type EvaluationContext, type Subject, valuesFor } from './rule-variables.ts';
 
 /** A violation without its source positions. */
 interface RawViolation {
@@ -21,7 +21,7 @@ interface RawViolation {
   readonly problem?: RuleProblem;
 }
 
-export interface JudgeInput extends JudgeContext {
+export interface EvaluationInput extends EvaluationContext {
   /** The project folder. */
   readonly root: string;
   /** The source positions of the spec fields. If undefined, violations have the position of the resource's document. */
@@ -42,7 +42,7 @@ const MAX_STEPS_PER_SUBJECT = 200_000;
 export async function violationsIn(
   subjects: readonly Subject[],
   rules: readonly Rule[],
-  input: JudgeInput,
+  input: EvaluationInput,
 ): Promise<readonly Violation[]> {
   const rawViolations: RawViolation[] = [];
   const slices = new TimeSlices(input.signal);
@@ -64,18 +64,21 @@ export async function violationsIn(
 }
 
 /** Returns true if the rule applies to the resource. A rule for manifests does not apply to a resource without a manifest. */
-function appliesTo({ on, kind }: Rule, subject: Subject, { plan }: JudgeContext): boolean {
+function appliesTo({ on, kind }: Rule, subject: Subject, { plan }: EvaluationContext): boolean {
   if (kind !== undefined && kind !== subject.kind) return false;
   return on === 'manifest' ? subject.source !== null : plan !== undefined;
 }
 
 /** Adds source positions to violations. If a rule cannot be evaluated, the message also contains the position of the rule. */
-function violationsOf(rawViolations: readonly RawViolation[], { root, sources }: JudgeInput): readonly Violation[] {
+function violationsOf(
+  rawViolations: readonly RawViolation[],
+  { root, sources }: EvaluationInput,
+): readonly Violation[] {
   const inProject = (file: string): string => path.join(root, file);
   const findings = rawViolations.map((raw) => manifestFinding(raw, sources));
-  const positions = placed(findings, inProject);
+  const positions = toDiagnostics(findings, inProject);
   const paths = new Map(rawViolations.map(({ rule }) => [rule.source.file, rule.source.path]));
-  const rulePositions = placed(rawViolations.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
+  const rulePositions = toDiagnostics(rawViolations.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
   return rawViolations.map(({ rule, subject, path: field, problem }, index): Violation => {
     const { file, line, column } = positions[index] ?? { file: '' };
     const rulePosition = rulePositions[index];
@@ -119,7 +122,7 @@ export function diagnosticOf({ rule, severity, address, message, source, path: f
   };
 }
 
-function manifestFinding({ subject, path: field, rule }: RawViolation, sources: JudgeInput['sources']): Finding {
+function manifestFinding({ subject, path: field, rule }: RawViolation, sources: EvaluationInput['sources']): Finding {
   const { file = '', line } = subject.source ?? {};
   const specSources = sources?.get(subject.address);
   const problem = { code: 'policy', message: rule.message };

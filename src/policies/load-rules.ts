@@ -5,7 +5,7 @@ import { allDiagnostics } from '../project/all-diagnostics.ts';
 import type { InvalidProject } from '../project/invalid-project.ts';
 import type { Policy } from '../project/policy-schema.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
-import type { JudgeInput } from './judge.ts';
+import type { EvaluationInput } from './judge.ts';
 import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
@@ -40,7 +40,7 @@ export async function checkedRules(sources: readonly PolicySource[]): Promise<Ru
 export async function withPolicies(
   desired: Desired,
   { rules, diagnostics: own }: RuleSet,
-  input: Omit<JudgeInput, 'sources'>,
+  input: Omit<EvaluationInput, 'sources'>,
 ): Promise<Desired> {
   if (rules.length + own.length === 0) return desired;
   const { diagnosticOf, violationsIn } = await import('./judge.ts');

@@ -7,7 +7,7 @@ import type { Resource } from '../manifests/resource.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import { mapParts } from '../values/json.ts';
 import { isPlain, isSpecial, isTainted, Join, Reference, type Value } from '../values/value.ts';
-import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
+import { INT, STRING, TIMESTAMP, type Type, typeOf, unionOf } from './cel/types.ts';
 import { type CelValue, SECRET, Timestamp, UNSET } from './cel/values.ts';
 import type { Rule } from './rule.ts';
 
@@ -25,7 +25,7 @@ export function variablesOf(on: Rule['on'], kind: string | undefined): Variables
     ['kind', { is: 'string', values: applicableKinds.map(({ name }) => name) }],
     ['name', STRING],
     ['labels', { is: 'map', of: STRING }],
-    ['spec', applicableKinds.map(({ spec, fields }) => typeOf(spec, fields)).reduce(joined)],
+    ['spec', applicableKinds.map(({ spec, fields }) => typeOf(spec, fields)).reduce(unionOf)],
     ['workspace', STRING],
     ['workspace_id', STRING],
     ['base_url', STRING],
@@ -60,7 +60,7 @@ export interface Subject {
 }
 
 /** The workspace and the plan for which a rule is evaluated. */
-export interface JudgeContext {
+export interface EvaluationContext {
   readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
   /** Undefined when manifests are checked without a plan. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
@@ -69,7 +69,7 @@ export interface JudgeContext {
 /** Returns the value of each variable. */
 export function valuesFor(
   { kind, name, labels, spec, planned }: Subject,
-  { workspace, plan }: JudgeContext,
+  { workspace, plan }: EvaluationContext,
 ): Readonly<Record<string, CelValue>> {
   return {
     kind,

@@ -1,5 +1,5 @@
 /** Returns a disposable for `await using` that closes the resource. */
-export function closing(resource: { close(): unknown } | undefined): AsyncDisposable {
+export function asDisposable(resource: { close(): unknown } | undefined): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {
       await resource?.close();

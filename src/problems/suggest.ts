@@ -4,7 +4,7 @@ import type { Fix } from './diagnostic.ts';
  * Returns the candidate that `word` most likely misspells, or undefined if no candidate is near.
  * Near means an edit distance (with transpositions) of at most a third of the longer word, at least 1.
  */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function nearestCandidate(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
@@ -20,15 +20,15 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** A suggestion as text for the end of a message (empty if no candidate is near), and as a fix. */
-export interface WordHint {
+export interface Suggestion {
   readonly text: string;
   readonly fix?: Fix;
 }
 
-export const NO_HINT: WordHint = { text: '' };
+export const NO_HINT: Suggestion = { text: '' };
 
-export function suggestion(word: string, candidates: Iterable<string>): WordHint {
-  const near = nearest(word, candidates);
+export function suggestion(word: string, candidates: Iterable<string>): Suggestion {
+  const near = nearestCandidate(word, candidates);
   return near === undefined ? NO_HINT : { text: didYouMeanOneOf([`"${near}"`]), fix: { instead: [near] } };
 }
 

@@ -4,7 +4,7 @@ import { duplicateAddresses, identityFindings, referenceFindings } from '../mani
 import { checkSpec } from '../manifests/check-spec.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
-import { type Checked, type Declaration, findingIn, formsIn } from '../manifests/layers.ts';
+import { type CheckedDeclaration, type Declaration, findingIn, formsIn } from '../manifests/layers.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext, Inputs, isSecretName } from '../manifests/value-forms.ts';
@@ -17,7 +17,7 @@ import {
   type LoadMemory,
   type ReadDeclarations,
   readDeclarations,
-  withoutConsequences,
+  withoutFollowOnFindings,
 } from './read-declarations.ts';
 import { TimeSlices } from './time-slices.ts';
 
@@ -43,9 +43,9 @@ export interface LoadDesiredOptions {
 /** Receives declarations while the manifests are read. The declarations are not checked yet. */
 export interface LoadListener {
   /** Called for each resource that the workspace does not skip, possibly more than once, with the spec as written. */
-  declared(address: string, spec: Json): void;
+  onDeclaration(address: string, spec: Json): void;
   /** Called for each reference, with the kind of its target. */
-  refersTo(kind: string): void;
+  onReference(kind: string): void;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const { project, workspace, lookups, listener, memory } = options;
   const overlays = new Overlays(options);
   const onDeclaration = ({ address, home }: Declaration): void => {
-    if (!overlays.skips(address)) listener?.declared(address, home.value);
+    if (!overlays.skips(address)) listener?.onDeclaration(address, home.value);
   };
   const read = options.declarations ?? (await readDeclarations(project, { ...options, onDeclaration }));
   if (options.declarations !== undefined) read.declarations.forEach(onDeclaration);
@@ -68,7 +68,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const offline = inputsFor({ ...options, mode: 'offline' });
   const findings = [read.findings, duplicates, overlays.findings(unique, offline)];
   const skipped = new Set<string>();
-  const checked: Checked[] = [];
+  const checked: CheckedDeclaration[] = [];
   const resources: Resource[] = [];
   const inputs = inputsFor(options);
   const contexts = formsContexts(options, overlays, inputs);
@@ -82,7 +82,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     }
     const evaluate = () => evaluateResource(declaration, overlays, contexts(declaration));
     const evaluated = memory?.resource(declaration, inputs, evaluate) ?? evaluate();
-    for (const { reference } of evaluated.checked.references) listener?.refersTo(reference.kind);
+    for (const { reference } of evaluated.checked.references) listener?.onReference(reference.kind);
     findings.push(evaluated.findings);
     checked.push(evaluated.checked);
     resources.push(evaluated.resource);
@@ -98,7 +98,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }),
     overlays.unusedNames(checked),
   );
-  const reported = withoutConsequences(findings.flat(), read.unread);
+  const reported = withoutFollowOnFindings(findings.flat(), read.unread);
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
     ...(options.withSources && { sources: new Map(checked.map((each) => [each.address, each])) }),

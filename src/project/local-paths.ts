@@ -32,12 +32,12 @@ export interface LocalPaths {
 }
 
 /** Returns true if the secret files are in the project itself. Links in them must not point to the secrets of other projects. */
-export function areSecretsOwn({ secrets }: LocalPaths): boolean {
+export function hasOwnSecretsFolder({ secrets }: LocalPaths): boolean {
   return secrets !== undefined && !secrets.isDefault;
 }
 
 /** The folder of checkouts, relative to the root. */
-export const CHECKOUTS = path.join('.voxform', 'git');
+export const CHECKOUTS_FOLDER = path.join('.voxform', 'git');
 
 /**
  * Returns the reason why a setting must not use a path; undefined if it may. Symbolic links are resolved.
@@ -54,7 +54,7 @@ export function pathProblem(
     const base = resolveLinks(folder);
     return real !== undefined && base !== undefined && isInside(real, base);
   };
-  if (isBelow(path.join(root, CHECKOUTS)))
+  if (isBelow(path.join(root, CHECKOUTS_FOLDER)))
     return `${setting} points into a checkout (${resolved}), which the next commit replaces`;
   const base = setting === 'secrets_dir' ? (secrets?.folder ?? root) : root;
   const ownFolders = base === root ? [root, path.join(root, '.voxform')] : [base];

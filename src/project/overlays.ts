@@ -5,7 +5,7 @@ import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
 import { type KindSchema, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import {
-  type Checked,
+  type CheckedDeclaration,
   type Declaration,
   findingIn,
   formsIn,
@@ -119,7 +119,7 @@ export class Overlays {
   }
 
   /** Warns about mapped names, such as those of knowledge bases, that no manifest refers to. */
-  unusedNames(resources: readonly Checked[]): Finding[] {
+  unusedNames(resources: readonly CheckedDeclaration[]): Finding[] {
     const { name, lookupNames = {} } = this.#options.workspace;
     const refs = resources.flatMap(({ references }) => references.map(({ reference }) => reference));
     return Object.entries(NAME_SETTINGS).flatMap(([kind, setting]) => {

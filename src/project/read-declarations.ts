@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
-import type { Checked, Declaration } from '../manifests/layers.ts';
+import type { CheckedDeclaration, Declaration } from '../manifests/layers.ts';
 import type { ParallelParser } from '../manifests/parallel-parser.ts';
 import { type DocumentCache, documentKey } from '../manifests/parse-cache.ts';
 import type { ParsedFile } from '../manifests/parse-documents.ts';
@@ -169,7 +169,10 @@ function declarationsIn(
 }
 
 /** Omits findings that may be consequences of unread files. For each such file, adds a warning about unchecked references. */
-export function withoutConsequences(findings: readonly Finding[], unread: readonly UnreadFile[]): readonly Finding[] {
+export function withoutFollowOnFindings(
+  findings: readonly Finding[],
+  unread: readonly UnreadFile[],
+): readonly Finding[] {
   if (unread.length === 0) return findings;
   const omitted = new Map<UnreadFile, Set<Address>>();
   const remaining = findings.filter(({ absent }) => {
@@ -213,7 +216,7 @@ interface FileDeclarations {
 /** The result of evaluating a declaration in a workspace. */
 export interface EvaluatedResource {
   readonly resource: Resource;
-  readonly checked: Checked;
+  readonly checked: CheckedDeclaration;
   readonly findings: readonly Finding[];
 }
 

@@ -8,7 +8,7 @@ import { evaluateForms, type FormsContext, Inputs } from '../manifests/value-for
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
-import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
+import { hasOwnSecretsFolder, type LocalPaths, pathProblem } from './local-paths.ts';
 import type { UnsetSetting, WorkspaceConfig } from './project.ts';
 import { type SecretSettings, secretsSchema } from './secret-settings.ts';
 import { FolderSource, sourcesFrom } from './secret-sources.ts';
@@ -167,7 +167,7 @@ function secretSources(raw: JsonObject, options: SecretsInput): SecretSource[] {
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const problemOf = (setting: string, folder: string): string | undefined =>
     local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
-  const staysInside = local && areSecretsOwn(local);
+  const staysInside = local && hasOwnSecretsFolder(local);
   const context = { env, base, root, workspace, project: path.basename(local?.root ?? root), staysInside };
 
   const own = raw.secrets ?? sharedSecrets;

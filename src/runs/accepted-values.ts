@@ -1,6 +1,6 @@
 import { sameValue } from '../engine/decide/compare.ts';
 import { isDrift } from '../engine/decide/drift-view.ts';
-import { leavesOf, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
+import { leavesOf, ruleOf, valueInRecord } from '../engine/decide/field-rules.ts';
 import { uniqueIds } from '../engine/decide/references.ts';
 import { readList } from '../engine/observe/read-records.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
@@ -17,7 +17,7 @@ import type { Json } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 import { isTainted, references, revealSecrets, withReferences } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
-import type { PlanSurroundings } from './planning.ts';
+import type { PlanContext } from './planning.ts';
 
 /** A change on the platform that cannot be written to a manifest. */
 export interface RefusedChange {
@@ -119,7 +119,7 @@ export interface FoundValues extends AcceptableValues {
 }
 
 /** The drift of a workspace, with the data that resolves references in drifted values. */
-export interface DriftFacts extends Pick<PlanSurroundings, 'opened' | 'state' | 'client'> {
+export interface DriftFacts extends Pick<PlanContext, 'opened' | 'state' | 'client'> {
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
 }
@@ -182,7 +182,7 @@ export function valuesOfVersion({
   for (const [path, value] of leavesOf(kind, resource.spec)) {
     const rule = ruleOf(kind, path);
     if (rule.writeOnly) continue;
-    const shown = shownAt(kind, version, path);
+    const shown = valueInRecord(kind, version, path);
     if (shown === undefined && rule.hidden) {
       unshown.push(path);
       continue;

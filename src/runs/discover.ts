@@ -1,6 +1,12 @@
 import type { Observation } from '../engine/decide/observed.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import { getRecord, type OnReadProgress, ReadCounter, readList, unlisted } from '../engine/observe/read-records.ts';
+import {
+  getRecord,
+  type OnReadProgress,
+  observationWithoutRecord,
+  ReadCounter,
+  readList,
+} from '../engine/observe/read-records.ts';
 import { addClause, gatherMentions, type MentionsById } from '../engine/observe/search-candidates.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
@@ -89,7 +95,8 @@ async function findByList(kind: Kind, search: DiscoverySearch): Promise<void> {
   };
   const ids = new Set(await readList({ list: listRecords }, search, progress));
   for (const [id, clauses] of knownOf(kind, search.known)) {
-    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: missingReason(unlisted(id, client), clauses) });
+    if (!ids.has(id))
+      missed.push({ kind: kind.name, id, because: missingReason(observationWithoutRecord(id, client), clauses) });
   }
 }
 

@@ -114,7 +114,7 @@ async function latestOf(
   try {
     return await versions?.get(client, id, 'latest');
   } catch (error) {
-    if (error instanceof PlatformError && error.saysMissing) return undefined;
+    if (error instanceof PlatformError && error.isMissing) return undefined;
     throw error;
   }
 }

@@ -168,7 +168,7 @@ interface FirstState {
   readonly session: StateSession;
   readonly document: PlanDocument;
   /** True if a person is asked to approve the plan. */
-  readonly isAsked: boolean;
+  readonly needsApproval: boolean;
 }
 
 /**
@@ -178,10 +178,10 @@ interface FirstState {
  */
 export function refuseFirstState(
   { workspace, store, selection, context: { env } }: NewState,
-  { session, document, isAsked }: FirstState,
+  { session, document, needsApproval }: FirstState,
 ): void {
   const creates = document.summary.create;
-  if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
+  if (!session.isFirst || creates === 0 || (needsApproval && !isInCi(env))) return;
   // A platform on this machine is used for trials.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   throw new UserError(`no state at ${store.location} yet, and this apply would create ${countOf(creates)}`, {

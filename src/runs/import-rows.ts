@@ -4,7 +4,7 @@ import { createRecheck } from '../engine/observe/recheck.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { unknownKind } from '../manifests/envelope.ts';
-import { parseAddress, undeclarable } from '../manifests/resource.ts';
+import { declarationProblem, parseAddress } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
@@ -114,7 +114,7 @@ export function importableKind(address: string): Kind | string {
   if (name === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
   const kind = kinds.get(name);
   if (kind === undefined) return unknownKind(name, { kinds, lookups }).message;
-  const refusal = undeclarable(address);
+  const refusal = declarationProblem(address);
   return refusal === undefined ? kind : `${address}: ${refusal}`;
 }
 

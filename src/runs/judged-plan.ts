@@ -10,7 +10,7 @@ import { InvalidManifests } from '../project/invalid-project.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, Secret } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
-import { commonInput, type Planning, type PlanSurroundings, planWorkspace } from './planning.ts';
+import { commonPlanInput, type PlanContext, type Planning, planWorkspace } from './planning.ts';
 import type { PlanningOptions } from './run-context.ts';
 
 /** Plans all resources in scope, with routes and policy violations. */
@@ -51,10 +51,10 @@ export async function withViolations(
  * if the rule can still be waived.
  * @throws UserError if the plan is stale or was denied.
  */
-export async function revalidatedPlan(surroundings: PlanSurroundings, saved: PlanDocument): Promise<PlanResult> {
+export async function revalidatedPlan(surroundings: PlanContext, saved: PlanDocument): Promise<PlanResult> {
   const { opened } = surroundings;
   const secret = await opened.secretsOf(saved);
-  const planned = await revalidatePlan({ ...commonInput(surroundings), saved, secret });
+  const planned = await revalidatePlan({ ...commonPlanInput(surroundings), saved, secret });
   const { document } = planned.plan;
   refuseDenied(document);
   const { rules, diagnostics } = await opened.loadRules();

@@ -57,7 +57,7 @@ export class OpenWorkspace extends StateAccess {
    * @throws InvalidManifests
    */
   async desired(listener?: LoadListener): Promise<Desired> {
-    const desired = validOnly(await this.declared('live', listener));
+    const desired = requireValid(await this.declared('live', listener));
     for (const warning of desired.diagnostics) this.context.log.warn(`${positionText(warning)}: ${warning.message}`);
     return desired;
   }
@@ -185,7 +185,7 @@ export class OpenWorkspace extends StateAccess {
 }
 
 /** @throws InvalidManifests if there are errors. */
-export function validOnly(desired: Desired): Desired {
+export function requireValid(desired: Desired): Desired {
   const { diagnostics } = desired;
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
   return desired;

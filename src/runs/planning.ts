@@ -16,14 +16,14 @@ import type { PlanningOptions, PlatformOptions, RunLog } from './run-context.ts'
 import type { StateAccess } from './state-access.ts';
 
 /** Reads the state without a lock, and warns if another run holds the lock. */
-export async function stateToRead(opened: OpenWorkspace): Promise<State> {
+export async function readStateWithoutLock(opened: OpenWorkspace): Promise<State> {
   const state = await opened.stateWithoutWarnings();
-  warnOfHolder(opened.context.log, opened.holder);
+  warnIfLocked(opened.context.log, opened.holder);
   opened.warnOfState();
   return state;
 }
 
-function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
+function warnIfLocked(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
   const job = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
   log.warn(
@@ -32,7 +32,7 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
 }
 
 /** The inputs that planning and applying a saved plan have in common. */
-export interface PlanSurroundings {
+export interface PlanContext {
   readonly opened: OpenWorkspace;
   readonly state: State;
   readonly client: PlatformClient;
@@ -40,7 +40,7 @@ export interface PlanSurroundings {
   readonly onProgress?: OnReadProgress | undefined;
 }
 
-export interface Planning extends PlanSurroundings {
+export interface Planning extends PlanContext {
   readonly desired: readonly Resource[];
   readonly options: PlanningOptions;
   /** Reads that were started while the manifests were loaded. */
@@ -71,8 +71,8 @@ export async function withManifests<T>(
   const prefetch = startReads(opened, options, controller.signal);
   // The callbacks of a promise run in the order in which they were added.
   const listener: LoadListener = {
-    declared: (address, spec) => void prefetch.then((early) => early?.ahead.declared(address, spec)),
-    refersTo: (kind) => void prefetch.then((early) => early?.ahead.refersTo(kind)),
+    onDeclaration: (address, spec) => void prefetch.then((early) => early?.ahead.declared(address, spec)),
+    onReference: (kind) => void prefetch.then((early) => early?.ahead.refersTo(kind)),
   };
   try {
     // A local state is available at once, so records can be read while manifests load.
@@ -88,18 +88,18 @@ export async function withManifests<T>(
 }
 
 /** Loads the inputs of a plan without a lock, and runs the work with them. */
-export function preparedToPlan<T>(
+export function withPlanInputs<T>(
   opened: OpenWorkspace,
   options: LoadingOptions,
   work: (prepared: PlanSources) => Promise<T>,
 ): Promise<T> {
   return withManifests(opened, options, async ({ desired, early }) => {
     if (early !== undefined) {
-      warnOfHolder(opened.context.log, early.holder);
+      warnIfLocked(opened.context.log, early.holder);
       opened.warnOfState();
       return work({ desired, ...early });
     }
-    const state = await stateToRead(opened);
+    const state = await readStateWithoutLock(opened);
     return opened.withClient(options, (client) => work({ desired, state, client }));
   });
 }
@@ -127,12 +127,12 @@ async function startReads(
 }
 
 /** Returns the prefetched reads, if the state has not changed since. */
-export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
+export function readAheadIfCurrent(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
   const isSame = early?.state.lineage === lineage && early.state.serial === serial;
   return isSame ? early.ahead : undefined;
 }
 
-export function commonInput({ opened, state, client, options, onProgress }: PlanSurroundings) {
+export function commonPlanInput({ opened, state, client, options, onProgress }: PlanContext) {
   const { name, workspaceId, baseUrl } = opened.workspace;
   return {
     state,
@@ -149,7 +149,7 @@ export function commonInput({ opened, state, client, options, onProgress }: Plan
 export async function planWorkspace(planning: Planning): Promise<PlanResult> {
   const { desired, options, opened, ahead } = planning;
   const planned = await planFor({
-    ...commonInput(planning),
+    ...commonPlanInput(planning),
     ahead,
     desired,
     selection: { targets: options.target ?? [], labels: options.selector ?? {} },
@@ -169,7 +169,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
 }
 
 /** Adds a warning about an older state, and a warning or a guard about manifests that may be older than the last applied ones. */
-async function withStateWarnings(planned: PlanResult, { opened, state }: PlanSurroundings): Promise<PlanResult> {
+async function withStateWarnings(planned: PlanResult, { opened, state }: PlanContext): Promise<PlanResult> {
   const { plan } = planned;
   const { document } = plan;
   const commit = changesIn(document) > 0 ? await olderCommit(opened, state) : undefined;

@@ -167,7 +167,7 @@ export class StateAccess {
       workspaceId,
       fresh,
       signal,
-      onMissing: () => this.refuseSecond(),
+      onMissing: () => this.refuseSecondState(),
       onOlder: ({ message, hint }: UserError) => {
         older = hint === undefined ? message : `${message}. ${hint}`;
       },
@@ -197,7 +197,7 @@ export class StateAccess {
   }
 
   /** Throws if this workspace has or had another state, because a workspace must not have two states. */
-  refuseSecond(): Promise<void> {
+  refuseSecondState(): Promise<void> {
     return refuseSecondState(this, {
       marks: marksOf(this.context, this.workspace.baseUrl),
       findOther: (workspaceId) => this.#findElsewhere(workspaceId),
@@ -251,7 +251,7 @@ export class StateAccess {
       ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
       workspaceId: this.workspace.workspaceId,
       fresh: freshState(),
-      onMissing: () => this.refuseSecond(),
+      onMissing: () => this.refuseSecondState(),
       version: VERSION,
       now,
     };

@@ -1,9 +1,9 @@
 import { sameValue } from '../engine/decide/compare.ts';
-import { fieldsOf, isConfigObject, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
+import { fieldsOf, isConfigObject, ruleOf, valueInRecord } from '../engine/decide/field-rules.ts';
 import { baselineOf, recordedOf } from '../engine/decide/state-entry.ts';
 import type { PlannedChange } from '../engine/plan/plan-document.ts';
 import { kindNamed } from '../kinds/index.ts';
-import type { ShownRecord, VersionShown } from '../kinds/kind.ts';
+import type { RecordVersion, ShownRecord } from '../kinds/kind.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { isMasked } from '../state/fingerprint.ts';
 import type { Json } from '../values/json.ts';
@@ -21,7 +21,7 @@ export interface VersionChanges {
 interface VersionReads {
   readonly client: PlatformClient;
   /** All published versions of the record. */
-  readonly listed: readonly VersionShown[];
+  readonly listed: readonly RecordVersion[];
   /** The maximum number of versions. Each version requires a request. */
   readonly limit: number;
   /** If true, all values are left out. */
@@ -55,7 +55,7 @@ function differences({ kind: name, entry }: VersionedRecord, older: ShownRecord,
   const roots = Object.keys(kind.spec.shape).filter((root) => older[root] !== undefined && newer[root] !== undefined);
   const paths = roots.flatMap((root) => (isConfigObject(kind, root) ? fieldsOf(kind, root) : [root]));
   return paths.flatMap((path): PlannedChange[] => {
-    const [before, after] = [older, newer].map((record) => shownAt(kind, record, path) as Json | undefined);
+    const [before, after] = [older, newer].map((record) => valueInRecord(kind, record, path) as Json | undefined);
     if (sameValue(ruleOf(kind, path), before ?? null, after ?? null)) return [];
     const sensitive = isMasked(baselineOf(entry, path)) || isMasked(recordedOf(entry, path));
     const values = { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };

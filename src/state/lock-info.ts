@@ -76,7 +76,7 @@ export function describeHolder(holder: LockInfo & { readonly secondsSinceHeartbe
 }
 
 /** @param takeover a sentence about when other runs may take over the lock; starts with a space. */
-export function heldBy(holder: LockHolder, location: string, takeover = ''): UserError {
+export function lockHeldError(holder: LockHolder, location: string, takeover = ''): UserError {
   return new UserError(`the state ${location} is locked by ${describeHolder(holder)}`, {
     hint: `Wait for the lock with --lock-timeout 5m.${takeover}`,
     next: [{ action: 'unlock', id: holder.id }],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fleetPullsText, pullRemarks, secondsSinceServed } from '../../src/cli/fleet-pulls-text.ts';
+import { fleetPullsText, pullWarnings, secondsSinceServed } from '../../src/cli/fleet-pulls-text.ts';
 import type { FleetStatus } from '../../src/fleet/control.ts';
 import type { ListedPull } from '../../src/fleet/rows/pull-rows.ts';
 import { displayWidth } from '../../src/output/text-width.ts';
@@ -48,7 +48,7 @@ it('says since when nobody looks at the host, and since when the host is away', 
       sources: [{ fetchedAge }],
     }) as never;
   expect(
-    pullRemarks(
+    pullWarnings(
       [],
       shown(
         [
@@ -59,10 +59,10 @@ it('says since when nobody looks at the host, and since when the host is away', 
       ),
     ),
   ).toEqual([]);
-  expect(pullRemarks([], shown([['dead', 7200]], 10_000))).toEqual([expect.stringMatching(/No process .* 2 h ago/)]);
-  expect(pullRemarks([], shown([], 10_800))).toEqual([expect.stringContaining('3 h ago')]);
-  expect(pullRemarks([], shown([], null))).toEqual([expect.not.stringContaining('ago')]);
+  expect(pullWarnings([], shown([['dead', 7200]], 10_000))).toEqual([expect.stringMatching(/No process .* 2 h ago/)]);
+  expect(pullWarnings([], shown([], 10_800))).toEqual([expect.stringContaining('3 h ago')]);
+  expect(pullWarnings([], shown([], null))).toEqual([expect.not.stringContaining('ago')]);
   expect(secondsSinceServed(shown([['ending', 1]], null))).toBe(undefined);
   const problem = { source: 'voices', message: '401', since: '2030-01-02T11:55:00Z' };
-  expect(pullRemarks([problem], shown([['alive', 1]], 1))).toEqual([expect.stringMatching(/voices .* 5 min: 401/)]);
+  expect(pullWarnings([problem], shown([['alive', 1]], 1))).toEqual([expect.stringMatching(/voices .* 5 min: 401/)]);
 });

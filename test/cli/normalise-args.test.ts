@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { examplesOf, pathOf } from '../../src/cli/help.ts';
-import { normalisedArgs } from '../../src/cli/normalise-args.ts';
+import { normaliseArgs } from '../../src/cli/normalise-args.ts';
 import { hintForOtherTool, hintsByWord } from '../../src/cli/other-tools.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { command } from '../trust/in-process.ts';
@@ -44,7 +44,7 @@ describe('spellings of other tools', () => {
     ['plan -y', 'plan -y', 'nothing to approve'],
     ['init -', 'init -', 'a dash alone'],
   ])('%s is %s: %s', (given, meant) => {
-    expect(normalisedArgs(program, given.split(' '))).toEqual(meant.split(' '));
+    expect(normaliseArgs(program, given.split(' '))).toEqual(meant.split(' '));
   });
 
   it('applies with one dash and prints what was done with -o json', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Suggestion, suggestionsAt } from '../../src/editor/completion-items.ts';
 import { addressAt, placesIn } from '../../src/editor/find-references.ts';
 import { hoverAt } from '../../src/editor/hover.ts';
-import { spliced } from '../../src/manifests/editing/change.ts';
+import { applySplices } from '../../src/manifests/editing/change.ts';
 import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { yamlFragments } from '../project/yaml-fragments.ts';
 import { openSnapshot } from './open-snapshot.ts';
@@ -255,7 +255,7 @@ describe('completion', () => {
   ])('writes into %s', async (_, text, label, expected) => {
     const chosen = (await suggested(text)).find((each) => each.label === label);
     if (chosen === undefined) throw new Error(`${label} is not suggested`);
-    const edited = spliced(text.replace(CURSOR, ''), [{ ...chosen.range, text: chosen.newText }]);
+    const edited = applySplices(text.replace(CURSOR, ''), [{ ...chosen.range, text: chosen.newText }]);
     expect(edited).toContain(expected);
   });
 
@@ -282,7 +282,7 @@ describe('completion', () => {
       const place = placesIn(snapshot, file).find(({ is }) => is === 'reference');
       const all = place === undefined ? [] : suggestionsAt(snapshot, file, place.range.start);
       for (const { range, newText } of all) {
-        const text = spliced(snapshot.textOf(file) ?? '', [{ ...range, text: newText }]);
+        const text = applySplices(snapshot.textOf(file) ?? '', [{ ...range, text: newText }]);
         const { workspaces } = await snapshot.checkedWith(new Map([[path.join(snapshot.folder, file), text]]));
         expect(workspaces.find((each) => each.name === workspace)?.diagnostics).toEqual([]);
         count += 1;

@@ -4,10 +4,10 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { placesOf } from '../../src/editor/find-references.ts';
-import { type Renaming, renameAt } from '../../src/editor/rename.ts';
+import { type RenameResult, renameAt } from '../../src/editor/rename.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { spliced } from '../../src/manifests/editing/change.ts';
+import { applySplices } from '../../src/manifests/editing/change.ts';
 import { parseDocuments } from '../../src/manifests/parse-documents.ts';
 import { layout, written } from '../manifests/editing/any-yaml.ts';
 import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
@@ -30,7 +30,7 @@ interface Asked {
 }
 
 /** Asks for another name where a resource is declared, or where else its name stands. */
-async function renaming({ root, from, to, ...options }: Asked): Promise<Renaming> {
+async function renaming({ root, from, to, ...options }: Asked): Promise<RenameResult> {
   const snapshot = await openSnapshot(root, options);
   const places = placesOf(snapshot, from);
   const place = places.find(({ is }) => is === 'declaration') ?? places[0];
@@ -46,7 +46,7 @@ async function rename(asked: Asked): Promise<readonly string[]> {
     const at = path.join(asked.root, file);
     const before = readFileSync(at, 'utf8');
     const mark = before.startsWith('\ufeff') ? '\ufeff' : '';
-    writeFileSync(at, mark + spliced(before.slice(mark.length), edits));
+    writeFileSync(at, mark + applySplices(before.slice(mark.length), edits));
   }
   return result.notes;
 }

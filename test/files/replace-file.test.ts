@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { draftBeside, removeDrafts, replaceFile } from '../../src/files/replace-file.ts';
+import { draftPathFor, removeDrafts, replaceFile } from '../../src/files/replace-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -26,10 +26,10 @@ const DRAFTS = path.join(import.meta.dirname, '../../src/files/replace-file.ts')
 
 /** Dies with a draft of each sort beside `a.yaml`. */
 const VICTIM = `
-const { draftBeside, writeBeside } = await import(${JSON.stringify(DRAFTS)});
+const { draftPathFor, writeDraftFor } = await import(${JSON.stringify(DRAFTS)});
 const { mkdirSync } = await import('node:fs');
-await writeBeside(process.argv[1], 'a');
-mkdirSync(draftBeside(process.argv[1], 'folder') + '/b', { recursive: true });
+await writeDraftFor(process.argv[1], 'a');
+mkdirSync(draftPathFor(process.argv[1], 'folder') + '/b', { recursive: true });
 process.kill(process.pid, 'SIGKILL');
 `;
 
@@ -56,7 +56,7 @@ it('removes at once what a killed process left, each sort by itself, and beside 
 
 it('leaves the draft of a running process alone for a minute', async () => {
   const target = path.join(folder, 'a.yaml');
-  const draft = draftBeside(target);
+  const draft = draftPathFor(target);
   writeFileSync(draft, '');
   await removeDrafts([target]);
   expect(readdirSync(folder)).toEqual([path.basename(draft)]);

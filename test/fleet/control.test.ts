@@ -166,7 +166,7 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
     await fleet.control.run([ADDRESS], 'ann');
     await fleet.until(async () => (await shown(fleet))?.failures === 3);
     const tables = ['runs', 'workspaces', 'history'];
-    const kept = await Promise.all(tables.map((table) => fleet.database.ask(`SELECT * FROM voxform_fleet.${table}`)));
+    const kept = await Promise.all(tables.map((table) => fleet.database.query(`SELECT * FROM voxform_fleet.${table}`)));
     const text = JSON.stringify(kept);
     expect(text).toContain('422 (code taken)');
     expect(text).not.toMatch(/nobody may|One\./);

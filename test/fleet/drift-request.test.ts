@@ -61,7 +61,7 @@ workspaces:
     expect(shown?.last).toMatchObject({
       files: `${host.url}/acme/voices/blob/${shown?.commit}/clients/acme/{file}#L{line}`,
     });
-    const runs = await database.ask(
+    const runs = await database.query(
       `SELECT summary->'pull_request'->>'status' AS request FROM voxform_fleet.runs ORDER BY id`,
     );
     expect(runs.map(({ request }) => request)).toContain('open');

@@ -31,14 +31,14 @@ it('serves a fleet and keeps its states in an embedded database, for one process
     expect(embeddedFleetDatabase(folder)).rejects.toThrow(`in use by process ${process.pid} on`),
   );
   await step('counts no process that was killed before', async () => {
-    await database.ask(
+    await database.query(
       `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots) VALUES ('gone', 'h', 1, '0', 1)`,
     );
     const again = await fleet.server({ database });
     await fleet.until(async () => (await control.status({})).processes.map(({ id }) => id).join() === again.id);
     await again.stop('over');
   });
-  const states = await database.ask('SELECT name, state IS NOT NULL AS kept FROM voxform_fleet.states');
+  const states = await database.query('SELECT name, state IS NOT NULL AS kept FROM voxform_fleet.states');
   expect(states).toEqual([{ name: 'voices/acme:test', kept: true }]);
   await server.stop('restart');
   await database.close();
@@ -61,7 +61,7 @@ it('says what helps where the path of its socket is too long', async () => {
 it('says which version to restart if a process does not know a call', async () => {
   await using home = await temporaryFolder({});
   const file = path.join(home.root, 'control.sock');
-  const statements = { ask: async () => [] };
+  const statements = { query: async () => [] };
   await using _ = await listenForControl(statements, {} as FleetControl, file);
   const socket = connect({ path: file, allowHalfOpen: true });
   socket.end(JSON.stringify({ method: 'newer', args: [] }));
@@ -84,7 +84,7 @@ it('waits for a command that has the embedded database when it begins to serve, 
   const serving = openFleetDatabase(fleet, home.root, 'serve').finally(() => {
     hasBegun = true;
   });
-  await command.ask('SELECT 1');
+  await command.query('SELECT 1');
   expect(hasBegun).toBe(false);
   await command.close();
   const database = await serving;

@@ -144,7 +144,7 @@ it('lets another process fetch at once what it was fetching when it was told to 
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const child = await fleet.child();
   const wait = async () => {
-    const [row] = await fleet.database.ask(
+    const [row] = await fleet.database.query(
       'SELECT extract(epoch FROM next_fetch - now())::float8 AS wait FROM voxform_fleet.sources',
     );
     return Number(row?.wait);

@@ -19,7 +19,7 @@ export const newDatabases: Readonly<Record<string, () => Promise<FleetDatabase>>
     embedded ??= beginEmbedded();
     const database = await embedded;
     onTestFinished(async () => {
-      await database.ask('DROP SCHEMA IF EXISTS voxform_fleet CASCADE; DROP SCHEMA IF EXISTS voxform_queue CASCADE');
+      await database.query('DROP SCHEMA IF EXISTS voxform_fleet CASCADE; DROP SCHEMA IF EXISTS voxform_queue CASCADE');
     });
     return database;
   },
@@ -78,11 +78,11 @@ export const oneSource = [{ name: 'voices', shown: 'a folder', identity: 'a fold
 /** Fetches as a process does; all that is new is due now. */
 export async function discover(database: FleetDatabase, contents: SourceContents): Promise<void> {
   await registerSources(database, oneSource);
-  await database.ask('UPDATE voxform_fleet.sources SET next_fetch = now()');
+  await database.query('UPDATE voxform_fleet.sources SET next_fetch = now()');
   const [claimed] = await claimSources(database, oneSource);
   if (claimed === undefined) throw new Error('nothing to fetch');
   await storeContents(database, { claimed, contents, interval: 1000 });
-  await database.ask(`UPDATE voxform_fleet.workspaces SET due_at = now() WHERE checked_at IS NULL`);
+  await database.query(`UPDATE voxform_fleet.workspaces SET due_at = now() WHERE checked_at IS NULL`);
 }
 
 /** Runs that found everything in sync. */

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { dividedKinds, unusedPatterns } from '../../src/fleet/rows/member-rows.ts';
+import { resourceKindsInUse, unusedPatterns } from '../../src/fleet/rows/member-rows.ts';
 import { fleetVersion, pageOfWorkspaces } from '../../src/fleet/rows/page-rows.ts';
-import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
+import { removeExpiredRows } from '../../src/fleet/rows/process-rows.ts';
 import { takeDue } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures, SHOWN_SINCE, SHOWN_STATUS } from '../../src/fleet/rows/status-rows.ts';
 import { workspaceStatuses } from '../../src/operator/workspace-status.ts';
@@ -54,9 +54,9 @@ it('reads a bounded part of many workspaces for each list, and all of them only 
 it.each([
   ['what follows the page', fleetVersion, 3000],
   ['metrics', fleetFigures, WORKSPACES * 1.2],
-  ['the division of slots', dividedKinds, 10],
+  ['the division of slots', resourceKindsInUse, 10],
   ['due work', (on: FleetDatabase) => takeDue(on, ['source-01']), 3000],
-  ['the removal of old runs', (on: FleetDatabase) => removeOldRuns(on, 101 * 86_400_000), 1000],
+  ['the removal of old runs', (on: FleetDatabase) => removeExpiredRows(on, 101 * 86_400_000), 1000],
 ] as const)('reads for %s what it needs', async (_, work, most) => {
   expect(await rowsRead(() => work(recorded))).toEqual(reads(most));
 });
@@ -73,7 +73,7 @@ it.each(['status', 'since', 'address', 'due'] as const)(
     const all = { status: undefined, needs: undefined, source: undefined, label: undefined, word: undefined };
     for (const source of [undefined, 'source-01', 'source-20']) {
       const { rows } = await pageOfWorkspaces(database, { ...all, source, order, offset: 150, limit: 50 });
-      const expected = await database.ask(
+      const expected = await database.query(
         `SELECT address FROM voxform_fleet.workspaces WHERE $2::text IS NULL OR source = $2 AND $1::text[] IS NOT NULL ORDER BY ${wanted[order]}, address OFFSET 150 LIMIT 50`,
         workspaceStatuses,
         source ?? null,
@@ -87,7 +87,7 @@ it('gives programs all workspaces in the order of addresses, and says where a nu
   await using page = await runningPage({ source: readFleet({ database }), pollIntervalMs: 3_600_000 });
   const get = async (path: string) =>
     JSON.parse((await page.ask(path, { headers: { accept: 'application/json' } })).text);
-  const addresses = await database.ask(
+  const addresses = await database.query(
     'SELECT address FROM voxform_fleet.workspaces ORDER BY address OFFSET $1',
     WORKSPACES - 401,
   );

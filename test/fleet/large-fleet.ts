@@ -17,7 +17,7 @@ const addressIn = (all: number) => `format('source-%s/clients/client-%s:%s',
  */
 export async function fillFleet(database: FleetDatabase, workspaces: number, detailed = workspaces): Promise<void> {
   await setUpTables(database);
-  await database.ask(`INSERT INTO voxform_fleet.sources (name, shown, identity, fetched_at, next_fetch)
+  await database.query(`INSERT INTO voxform_fleet.sources (name, shown, identity, fetched_at, next_fetch)
 SELECT 'source-' || lpad(k::text, 2, '0'), 'main of https://git.example.com/voices-' || k, 'git ' || k, now(), now() + interval '1 hour'
 FROM generate_series(1, ${SOURCES}) AS k;
 INSERT INTO voxform_fleet.processes (id, host, pid, version, slots, sources)
@@ -25,15 +25,15 @@ SELECT 'process-' || k, 'host-' || k, k, '0', 8, '{}' FROM generate_series(1, 3)
   for (let first = 1; first <= workspaces; first += AT_ONCE) {
     const upTo = (last: number) => `(SELECT n, ${addressIn(workspaces)} AS address
   FROM generate_series(${first}, ${Math.min(last, first + AT_ONCE - 1)}) AS n OFFSET 0) AS f`;
-    await database.ask(WORKSPACES(upTo(workspaces)));
+    await database.query(WORKSPACES(upTo(workspaces)));
     for (const rows of [RUNS, PLANS, TERMS, STATES, NOTIFIED])
-      await database.ask(`SET LOCAL session_replication_role = replica; ${rows(upTo(detailed))}`);
+      await database.query(`SET LOCAL session_replication_role = replica; ${rows(upTo(detailed))}`);
   }
-  await database.ask(PULLS);
-  await database.ask(`UPDATE voxform_fleet.workspaces SET workspace_id = 'id-1', base_url = 'https://region-1.example.com/api'
+  await database.query(PULLS);
+  await database.query(`UPDATE voxform_fleet.workspaces SET workspace_id = 'id-1', base_url = 'https://region-1.example.com/api'
 WHERE project = 'clients/client-2' AND workspace = 'production'`);
   for (const table of ['workspaces', 'runs', 'plans', 'search_terms', 'states', 'notified', 'pulls', 'pull_plans'])
-    await database.ask(`VACUUM ANALYZE voxform_fleet.${table}`);
+    await database.query(`VACUUM ANALYZE voxform_fleet.${table}`);
 }
 
 /** Of 200 workspaces: 166 in sync, 20 waiting, 6 pending, 4 drifted, 2 failed, 1 invalid, 1 never run; some are stale, paused or removed. */

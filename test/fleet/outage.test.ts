@@ -76,10 +76,10 @@ it('is not ready while a statement that its work needs fails, whatever else succ
   await fleet.until(async () => (await fleet.status('voices/acme:test')) === 'in-sync');
   const said = () => fleet.log.filter((line) => line.includes('database'));
   const heardAgain = async (): Promise<void> => {
-    const { ask } = fleet.database;
-    const [{ at } = {}] = await ask('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes');
+    const { query } = fleet.database;
+    const [{ at } = {}] = await query('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes');
     const heard = 'SELECT FROM voxform_fleet.processes WHERE heard_at > $1';
-    await fleet.until(async () => (await ask(heard, at)).length === 1);
+    await fleet.until(async () => (await query(heard, at)).length === 1);
   };
   await fleet.pg.sql(`CREATE FUNCTION public.refuse() RETURNS trigger AS $$ BEGIN RAISE 'refused'; END $$ LANGUAGE plpgsql;
 CREATE TRIGGER refuse BEFORE UPDATE ON voxform_fleet.workspaces FOR EACH STATEMENT EXECUTE FUNCTION public.refuse()`);

@@ -338,7 +338,7 @@ for (const hostName of hostNames)
       await step('the history names the request, the reviewers and the digest', async () => {
         const { address, number } = subjects.find(({ name }) => name === 'double') as Subject;
         const by = `voices pull request ${number}, reviewed by bob, cara`;
-        const [decision] = await database.ask(
+        const [decision] = await database.query(
           `SELECT r.who, p.digest, p.state FROM voxform_fleet.runs r JOIN voxform_fleet.plans p ON p.address = r.address AND p.id = r.plan_id
 WHERE r.address = $1 AND r.result = 'approved' AND r.who <> 'carol'`,
           address,
@@ -401,7 +401,7 @@ function addressOf(name: string): string {
 }
 
 async function waitingOf({ database }: PullScene, address: string): Promise<{ readonly digest: string } | undefined> {
-  const [row] = await database.ask(
+  const [row] = await database.query(
     `SELECT digest FROM voxform_fleet.plans WHERE address = $1 AND state = 'waiting'`,
     address,
   );

@@ -190,7 +190,7 @@ describe('faults of a host', () => {
     };
     onTestFinished(release);
     const isUnclaimed = async (number: number): Promise<boolean> => {
-      const [row] = await database.ask('SELECT holder FROM voxform_fleet.pulls WHERE number = $1', number);
+      const [row] = await database.query('SELECT holder FROM voxform_fleet.pulls WHERE number = $1', number);
       return row?.holder === null;
     };
     const first = await scene.serve();
@@ -324,16 +324,16 @@ it('looks at the requests of a source at once for an event of its host', async (
 
 /** Time passes: what a process that is gone has claimed is free. */
 async function claimsExpire({ database }: PullScene): Promise<void> {
-  await database.ask('UPDATE voxform_fleet.pulls SET until = now() WHERE until IS NOT NULL');
+  await database.query('UPDATE voxform_fleet.pulls SET until = now() WHERE until IS NOT NULL');
 }
 
 /** Nobody can use the database until it ends. */
 async function outageOf({ pg }: PullScene): Promise<AsyncDisposable & { end(): Promise<void> }> {
   const admin = fleetDatabaseAt((await postgresServer()).url('postgres'));
-  await admin.ask(`ALTER DATABASE ${pg.name} ALLOW_CONNECTIONS false`);
-  await admin.ask('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', pg.name);
+  await admin.query(`ALTER DATABASE ${pg.name} ALLOW_CONNECTIONS false`);
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', pg.name);
   const end = async (): Promise<void> => {
-    await admin.ask(`ALTER DATABASE ${pg.name} ALLOW_CONNECTIONS true`);
+    await admin.query(`ALTER DATABASE ${pg.name} ALLOW_CONNECTIONS true`);
   };
   return {
     end,

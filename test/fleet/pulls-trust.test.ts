@@ -43,7 +43,7 @@ interface StoredPlan {
 }
 
 async function plansOf({ database }: PullScene, { number }: FakeRequest): Promise<readonly StoredPlan[]> {
-  const rows = await database.ask(
+  const rows = await database.query(
     `SELECT address, result, digest, details->'notes' AS notes, details->'problem'->'places' AS places
 FROM voxform_fleet.pull_plans WHERE number = $1 ORDER BY address`,
     number,
@@ -61,7 +61,7 @@ async function writtenIn({ database, emulator }: PullScene): Promise<unknown> {
       'SELECT id, address, result FROM voxform_fleet.runs ORDER BY id',
       'SELECT address, id, state FROM voxform_fleet.plans ORDER BY 1, 2',
       'SELECT * FROM voxform_fleet.notified ORDER BY 1, 2',
-    ].map((statement) => database.ask(statement)),
+    ].map((statement) => database.query(statement)),
   );
   return { rows, writes: emulator.requests.filter(({ method }) => method !== 'GET').length };
 }
@@ -76,7 +76,7 @@ async function paused(scene: PullScene, addresses: readonly string[]): Promise<v
   for (const address of addresses) await until(() => isSynced(address), `${address} is in sync`);
   await control.pause(addresses, { by: 'carol' });
   const busy = `SELECT 1 FROM voxform_fleet.claims UNION ALL SELECT 1 FROM voxform_queue.job WHERE state = 'active'`;
-  await until(async () => (await scene.database.ask(busy)).length === 0, 'all runs have ended');
+  await until(async () => (await scene.database.query(busy)).length === 0, 'all runs have ended');
 }
 
 const statusOf = ({ host }: PullScene, request: FakeRequest) => host.statuses(host.headOf(request) ?? '').at(-1)?.state;
@@ -415,7 +415,7 @@ it('plans forks if the fleet file says so, and waits for the lock of a state', a
     ...{ id: 'lock-1', operation: 'apply', who: 'ann@laptop', host: 'laptop', pid: 1 },
     ...{ since: new Date().toISOString(), voxform_version: '1.0.0' },
   };
-  await database.ask(
+  await database.query(
     `UPDATE voxform_fleet.states SET lock = $2::json, heard = now() + interval '1 hour' WHERE name = $1`,
     ADDRESS,
     JSON.stringify(lock),
@@ -430,7 +430,7 @@ it('plans forks if the fleet file says so, and waits for the lock of a state', a
   await scene.until(async () => (await resultsNow()).length > 0, 'the other workspace is planned');
   expect(await resultsNow()).toEqual([BETA]);
   expect(host.statuses(host.headOf(request) ?? '').map(({ state }) => state)).toEqual(['pending']);
-  await database.ask('UPDATE voxform_fleet.states SET lock = NULL WHERE name = $1', ADDRESS);
+  await database.query('UPDATE voxform_fleet.states SET lock = NULL WHERE name = $1', ADDRESS);
   await scene.planned(request.number);
   expect(await resultsNow()).toEqual([[ADDRESS, 'changes'], BETA]);
   expect(host.statuses(host.headOf(request) ?? '').map(({ state }) => state)).toEqual(['pending', 'success']);

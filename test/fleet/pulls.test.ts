@@ -47,7 +47,7 @@ it('plans a request, reports it, and applies the reviewed plan after the merge',
     );
     const { workspaces } = await control.status({ address: ADDRESS });
     expect(workspaces).toHaveLength(1);
-    const runs = await scene.database.ask(
+    const runs = await scene.database.query(
       `SELECT result, who, plan_id FROM voxform_fleet.runs WHERE result = 'approved'`,
     );
     expect(runs).toContainEqual({

@@ -24,8 +24,8 @@ import {
   openQueue,
 } from './fleet-databases.ts';
 
-const allDue = (database: FleetDatabase) => database.ask('UPDATE voxform_fleet.workspaces SET due_at = now()');
-const jobsIn = (database: FleetDatabase) => database.ask('SELECT state FROM voxform_queue.job');
+const allDue = (database: FleetDatabase) => database.query('UPDATE voxform_fleet.workspaces SET due_at = now()');
+const jobsIn = (database: FleetDatabase) => database.query('SELECT state FROM voxform_queue.job');
 const takenFrom = async (queue: Queue, most: number, without: string[] = []) =>
   (await queue.take(most, without)).map(({ address }) => address);
 
@@ -47,7 +47,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     });
     await storeFinishedRuns(database, queue, await finishedRuns(database, jobs));
     expect(await jobsIn(database)).toEqual([]);
-    const rows = await database.ask('SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces');
+    const rows = await database.query('SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces');
     expect(rows).toEqual([{ status: 'in-sync', later: true }]);
   });
 
@@ -55,10 +55,10 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     const database = await newDatabase();
     await setUpTables(database);
     await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
-    await database.ask(
+    await database.query(
       `UPDATE voxform_fleet.workspaces SET checked_at = now(), status_since = now() - CASE project WHEN 'b' THEN 2 ELSE 3 END * interval '1 hour'`,
     );
-    await database.ask(`UPDATE voxform_fleet.workspaces SET checked_at = NULL WHERE project = 'b'`);
+    await database.query(`UPDATE voxform_fleet.workspaces SET checked_at = NULL WHERE project = 'b'`);
     const text = await createFleetMetrics('1', () => fleetFigures(database)).text();
     expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
   });
@@ -67,7 +67,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     const database = await newDatabase();
     await setUpTables(database);
     await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
-    await database.ask(
+    await database.query(
       `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 2 ELSE 1 END * interval '1 hour'`,
     );
     const minutes = async () => Math.round((await fleetFigures(database)).lateness / 60);
@@ -78,9 +78,9 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     await queue.take(1, []);
     expect(await minutes()).toBe(60);
     await step('what is paused is not late', async () => {
-      await database.ask(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
+      await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
       expect(await minutes()).toBe(0);
-      await database.ask(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
+      await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
     });
     await queue.take(1, []);
     expect(await minutes()).toBe(0);
@@ -103,7 +103,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     };
     const begun = async () => (await Promise.all(names.map((name) => claim(name)))).filter((is) => is === 'begun');
     expect(await begun()).toHaveLength(1);
-    expect(await database.ask('SELECT holders FROM voxform_fleet.claims')).toHaveLength(1);
+    expect(await database.query('SELECT holders FROM voxform_fleet.claims')).toHaveLength(1);
     await releaseWorkspaces(
       database,
       names.map((name) => `job-${name}`),
@@ -118,13 +118,13 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     await step('with the reason that a process knows which has both sources of a project', async () => {
       const refused = 'voices/b and voices/a are the same project; neither runs';
       await discover(database, contentsOf(members.map((each, index) => (index === 1 ? { ...each, refused } : each))));
-      await database.ask(
+      await database.query(
         `UPDATE voxform_fleet.workspaces SET workspace_id = 'one', base_url = 'https://one.example.com'`,
       );
       expect(await claim('a')).toContain(refused);
     });
     await step('each may begin once it is another one, again and again', async () => {
-      await database.ask('DELETE FROM voxform_fleet.claims');
+      await database.query('DELETE FROM voxform_fleet.claims');
       for (const name of [...names, ...names]) expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
     });
   });
@@ -148,7 +148,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     }
     expect(await claim('b', 'other')).toBe('begun');
     await step('or until it is not renewed any more', async () => {
-      await database.ask(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
+      await database.query(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
       expect(await claim('a', 'run')).toBe('begun');
       await releaseWorkspaces(database, ['run']);
       expect(await claim('b', 'other')).toBe('begun');
@@ -161,7 +161,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     const slow = { baseUrl: 'https://slow.example.com/eu' };
     const names = ['a', 'b', 'c'].map((name) => memberNamed(name));
     await discover(database, contentsOf([...names, memberNamed('s', slow)]));
-    await database.ask(
+    await database.query(
       `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
     );
     await scheduleDue(database, queue, ['voices']);
@@ -191,16 +191,16 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     const [job] = await queue.take(1, []);
     if (job === undefined) throw new Error('no job');
     expect(await queue.beat([job])).toEqual(new Set([job.id]));
-    await database.ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
+    await database.query(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
     await queue.recoverJobs();
     expect(await queue.beat([job])).toEqual(new Set());
     const again = await queue.take(1, []);
     expect(again.map(({ address }) => address)).toEqual([job.address]);
     await storeFinishedRuns(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
     const status = 'SELECT status FROM voxform_fleet.workspaces';
-    expect(await database.ask(status)).toEqual([{ status: 'never-run' }]);
+    expect(await database.query(status)).toEqual([{ status: 'never-run' }]);
     await storeFinishedRuns(database, queue, await finishedRuns(database, again));
-    expect(await database.ask(status)).toEqual([{ status: 'in-sync' }]);
+    expect(await database.query(status)).toEqual([{ status: 'in-sync' }]);
     expect(await jobsIn(database)).toEqual([]);
   });
 
@@ -216,7 +216,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
       return finishedRuns(database, await queue.take(1, []), { status: 'waiting', plan });
     };
     await storeFinishedRuns(database, queue, await begin());
-    await database.ask('UPDATE voxform_fleet.workspaces SET due_at = now()');
+    await database.query('UPDATE voxform_fleet.workspaces SET due_at = now()');
     const underWay = await begin();
     await control.reject(address, plan.id, { by: 'ann' });
     await storeFinishedRuns(database, queue, underWay);
@@ -237,7 +237,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     });
     await discover(database, contentsOf([memberNamed('a', { version: '2' }), memberNamed('b', { interval: 1000 })]));
     await storeFinishedRuns(database, queue, runs);
-    const rows = await database.ask(
+    const rows = await database.query(
       `SELECT project, failures, asked_why, round(extract(epoch FROM due_at - now()) / 90)::integer AS pauses FROM voxform_fleet.workspaces ORDER BY 1`,
     );
     expect(rows).toEqual([
@@ -257,10 +257,10 @@ it('writes what a run found while its workspace is put into the queue again, wit
   const { address } = memberNamed('a');
   let finishing: Promise<void> | undefined;
   await database.atomically(async (statements) => {
-    await statements.ask('SELECT FROM voxform_fleet.workspaces FOR UPDATE');
+    await statements.query('SELECT FROM voxform_fleet.workspaces FOR UPDATE');
     finishing = storeFinishedRuns(database, queue, runs);
     await expect
-      .poll(async () => (await database.ask('SELECT FROM pg_locks WHERE NOT granted')).length)
+      .poll(async () => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).length)
       .toBeGreaterThan(0);
     const again = {
       address,
@@ -279,15 +279,15 @@ it('lets runs of other workspaces write while a project changes', async () => {
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
   await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
-  await database.ask('UPDATE voxform_fleet.workspaces SET checked_at = now()');
+  await database.query('UPDATE voxform_fleet.workspaces SET checked_at = now()');
   await database.atomically(async (statements) => {
-    await statements.ask(
+    await statements.query(
       'SELECT FROM voxform_fleet.workspaces WHERE address = $1 FOR UPDATE',
       memberNamed('b').address,
     );
     await discover(database, contentsOf([memberNamed('a', { version: 'new' }), memberNamed('b')]));
   });
-  const rows = await database.ask('SELECT project, asked_why FROM voxform_fleet.workspaces ORDER BY project');
+  const rows = await database.query('SELECT project, asked_why FROM voxform_fleet.workspaces ORDER BY project');
   expect(rows).toEqual([
     { project: 'a', asked_why: 'changed' },
     { project: 'b', asked_why: null },
@@ -303,7 +303,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   await storeFinishedRuns(database, queue, await finishedRuns(database, await queue.take(1, [])));
   await discover(database, contentsOf([memberNamed('a'), memberNamed('never-run')]));
   await discover(database, contentsOf([]));
-  const rows = await database.ask('SELECT address, vanished_at IS NOT NULL AS gone FROM voxform_fleet.workspaces');
+  const rows = await database.query('SELECT address, vanished_at IS NOT NULL AS gone FROM voxform_fleet.workspaces');
   expect(rows).toEqual([{ address: memberNamed('a').address, gone: true }]);
   await allDue(database);
   expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
@@ -311,7 +311,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
     await discover(database, contentsOf([memberNamed('a')]));
     const broken = { project: 'a', version: '9', commit: 'c9', problem: 'no voxform.yaml', members: [] };
     await discover(database, contentsOf([], [broken]));
-    const [row] = await database.ask('SELECT version, problem, vanished_at, asked_why FROM voxform_fleet.workspaces');
+    const [row] = await database.query('SELECT version, problem, vanished_at, asked_why FROM voxform_fleet.workspaces');
     expect(row).toEqual({
       version: '9',
       problem: 'no voxform.yaml',
@@ -331,7 +331,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
     };
     await discover(database, contentsOf([], [unknown]));
     const kept = 'SELECT project FROM voxform_fleet.workspaces WHERE vanished_at IS NULL';
-    expect(await database.ask(kept)).toEqual([{ project: 'a/b' }]);
+    expect(await database.query(kept)).toEqual([{ project: 'a/b' }]);
   });
 });
 
@@ -342,7 +342,7 @@ it('lets another process fetch once the one that fetches was silent, and only th
   const [first] = await registerSources(database, oneSource);
   const claim = () => claimSources(database, oneSource);
   const pass = (seconds: number) =>
-    database.ask(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
+    database.query(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
   if (first === undefined) throw new Error('nothing to fetch');
   await pass(29);
   await renewClaims(database, [first]);
@@ -368,10 +368,10 @@ it('tells in words what its look at its own tables runs into', async () => {
   await setUpTables(database);
   let isAway = false;
   const told: string[] = [];
-  const ask: FleetDatabase['ask'] = (...args) =>
-    isAway ? Promise.reject(new UserError('it is away', { hint: 'Start it.' })) : database.ask(...args);
+  const query: FleetDatabase['query'] = (...args) =>
+    isAway ? Promise.reject(new UserError('it is away', { hint: 'Start it.' })) : database.query(...args);
   const timing = { heartbeat: 30, monitor: 600, expiry: 700 };
-  const queue = await Queue.open({ ...database, ask }, timing, (error) => told.push(messageOf(error)));
+  const queue = await Queue.open({ ...database, query }, timing, (error) => told.push(messageOf(error)));
   onTestFinished(() => queue.close());
   isAway = true;
   await vi.advanceTimersByTimeAsync(60_000);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
-import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
+import { removeExpiredRows } from '../../src/fleet/rows/process-rows.ts';
 import { type Clock, systemClock } from '../../src/operator/clock.ts';
 import { newDatabases } from './fleet-databases.ts';
 import { testFleet } from './test-fleet.ts';
@@ -18,18 +18,18 @@ it.each(Object.entries(newDatabases))(
   async (_, open) => {
     const database = await open();
     await setUpTables(database);
-    await database.ask(RUNS);
-    await database.ask(FREEZES);
+    await database.query(RUNS);
+    await database.query(FREEZES);
     const removed: number[] = [];
-    const ask: typeof database.ask = async (text, ...values) => {
-      const rows = await database.ask(text, ...values);
+    const query: typeof database.query = async (text, ...values) => {
+      const rows = await database.query(text, ...values);
       removed.push(Number(rows[0]?.count));
       return rows;
     };
-    await removeOldRuns({ ...database, ask }, 86_400_000);
+    await removeExpiredRows({ ...database, query }, 86_400_000);
     expect(removed).toEqual([5000, 5000, 0, 1, 0]);
-    expect(await database.ask('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 1 }]);
-    const freezes = await database.ask('SELECT because FROM voxform_fleet.freezes ORDER BY because');
+    expect(await database.query('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 1 }]);
+    const freezes = await database.query('SELECT because FROM voxform_fleet.freezes ORDER BY because');
     expect(freezes.map(({ because }) => because)).toEqual(['in force', 'recent']);
   },
 );
@@ -37,14 +37,14 @@ it.each(Object.entries(newDatabases))(
 it('old runs are removed by processes that live for a minute', async () => {
   const fleet = await testFleet({ projects: [] });
   await setUpTables(fleet.database);
-  await fleet.database.ask(RUNS);
+  await fleet.database.query(RUNS);
   const clock: Clock = {
     now: () => systemClock.now(),
     after: (milliseconds, act) => systemClock.after(milliseconds === 60_000 ? 100 : milliseconds, act),
   };
   await fleet.server({ clock, retention: 86_400_000 });
   await fleet.until(async () => {
-    const [row] = await fleet.database.ask('SELECT count(*)::int AS count FROM voxform_fleet.runs');
+    const [row] = await fleet.database.query('SELECT count(*)::int AS count FROM voxform_fleet.runs');
     return row?.count === 1;
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
 import { addWorkspaceTerms } from '../../src/fleet/rows/search-terms.ts';
-import { lastDay } from '../../src/fleet/rows/trend-rows.ts';
+import { countsOfLastDay } from '../../src/fleet/rows/trend-rows.ts';
 import { enterMany } from '../page/many-workspaces.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
@@ -52,12 +52,15 @@ it('finds workspaces and resources by name, phone number and id, as the last run
     expect(await found('3456')).toMatchObject([{ match: '4930123456' }]);
     const first = async (text: string) => (await found(text))[0]?.address;
     expect(await first('voices')).toBe(ADDRESS);
-    await database.ask(`UPDATE voxform_fleet.workspaces SET status = 'failed' WHERE address = $1`, 'voices/beta:test');
+    await database.query(
+      `UPDATE voxform_fleet.workspaces SET status = 'failed' WHERE address = $1`,
+      'voices/beta:test',
+    );
     expect(await first('voices')).toBe('voices/beta:test');
     expect(await first(ADDRESS)).toBe(ADDRESS);
   });
   await step('counts the runs of this hour', async () => {
-    const day = await lastDay(database);
+    const day = await countsOfLastDay(database);
     expect(day).toHaveLength(24);
     expect(day.at(-1)?.runs).toBeGreaterThanOrEqual(2);
     expect(day.reduce((sum, { failed, drifted }) => sum + failed + drifted, 0)).toBe(0);
@@ -65,7 +68,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
   await step('forgets what left the manifests, and a removed workspace', async () => {
     await folder.write('acme-dental/manifests/n.yaml', '# nothing\n');
     await fleet.until(async () => (await find('desk')).length === 0);
-    await database.ask('DELETE FROM voxform_fleet.workspaces WHERE address = $1', ADDRESS);
+    await database.query('DELETE FROM voxform_fleet.workspaces WHERE address = $1', ADDRESS);
     expect(await find('dental')).toEqual([]);
   });
 });
@@ -73,7 +76,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
 it('reads no more than the first terms, however many begin alike', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
-  const rows = await database.ask('SELECT address FROM voxform_fleet.workspaces');
+  const rows = await database.query('SELECT address FROM voxform_fleet.workspaces');
   await addWorkspaceTerms(
     database,
     rows.map(({ address }) => String(address)),

@@ -241,7 +241,7 @@ it('logs once that a source cannot be fetched, and that it can be again', async 
   await fleet.server();
   const said = () => fleet.log.filter((line) => line.includes('source voices'));
   const fetches = async () => {
-    const [row] = await database.ask('SELECT seq::integer / 2 AS done FROM voxform_fleet.sources');
+    const [row] = await database.query('SELECT seq::integer / 2 AS done FROM voxform_fleet.sources');
     return Number(row?.done);
   };
   await fleet.until(async () => (await fetches()) >= 3);

@@ -10,7 +10,7 @@ import { freshDatabase } from '../state/backends/postgres/databases.ts';
 it('finds and counts workspaces by the status and the needs that each of them shows', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await setUpTables(database);
-  await database.ask(`INSERT INTO voxform_fleet.workspaces
+  await database.query(`INSERT INTO voxform_fleet.workspaces
   (address, source, project, workspace, mode, interval_ms, version, due_at, status, checked_at, checked_before, paused_at, paused_by, vanished_at, last)
 SELECT concat_ws('-', status, age, paused, vanished, found), 'voices', 'p', 'w', 'apply', 30000, 'v', now(), status,
   now() - age * interval '1 second', now() - coalesce(age, 0) * interval '1 second', CASE WHEN paused THEN now() END, CASE WHEN paused THEN 'ann' END,

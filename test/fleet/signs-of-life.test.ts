@@ -14,8 +14,8 @@ it('goes on with a run that began while the answer to a sign of life was under w
   let isHolding = false;
   const database: FleetDatabase = {
     ...fleet.database,
-    async ask(text, ...values) {
-      const rows = await fleet.database.ask(text, ...values);
+    async query(text, ...values) {
+      const rows = await fleet.database.query(text, ...values);
       if (isHolding && /SET heartbeat_on/.test(text)) {
         held.resolve();
         await begun.promise;

@@ -41,7 +41,7 @@ async function worker({ slots, due }: { readonly slots: number; readonly due: nu
     onTrouble: () => undefined,
   });
   // Any run may have any slot.
-  made.divideBy([]);
+  made.divideSlotsBy([]);
   onTestFinished(async () => {
     platform.closeAllConnections();
     platform.close();

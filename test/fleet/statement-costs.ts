@@ -8,10 +8,10 @@ export interface Recorded {
 
 /** A database whose statements are added to the list. */
 export function recording(database: FleetDatabase, statements: Recorded[]): FleetDatabase {
-  const recorded = ({ ask }: FleetStatements): FleetStatements => ({
-    ask(text, ...values) {
+  const recorded = ({ query }: FleetStatements): FleetStatements => ({
+    query(text, ...values) {
       statements.push({ text, values });
-      return ask(text, ...values);
+      return query(text, ...values);
     },
   });
   return {
@@ -38,8 +38,8 @@ export async function costOf(database: FleetDatabase, { text, values }: Recorded
   const undone = new UserError('undone');
   let cost: Cost | undefined;
   try {
-    await database.atomically(async ({ ask }) => {
-      const [row] = await ask(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, ...values);
+    await database.atomically(async ({ query }) => {
+      const [row] = await query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, ...values);
       const [explained] = (row?.['QUERY PLAN'] ?? []) as readonly { readonly Plan: PlanNode }[];
       const plan = explained?.Plan ?? {};
       const pages = Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);

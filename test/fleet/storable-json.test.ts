@@ -19,7 +19,7 @@ it('changes nothing in a value but what cannot be stored', () => {
 it('gives what PostgreSQL stores', async () => {
   const database = await newDatabases.PostgreSQL?.();
   for (const text of fc.sample(odd, 50)) {
-    const [row] = (await database?.ask('SELECT $1::jsonb AS stored', storableJson({ text }))) ?? [];
+    const [row] = (await database?.query('SELECT $1::jsonb AS stored', storableJson({ text }))) ?? [];
     expect(row).toEqual({ stored: JSON.parse(storableJson({ text })) });
   }
 });

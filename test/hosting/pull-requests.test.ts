@@ -16,14 +16,14 @@ const ABSENT = '0123456789abcdef0123456789abcdef01234567';
 interface ClientOptions {
   readonly token?: string;
   readonly app?: { readonly id: number; readonly privateKey: string };
-  readonly longestPause?: number;
+  readonly maxPauseMs?: number;
   readonly secrets?: string[];
 }
 
 function clientFor(
   name: HostName,
   host: CodeHostFake,
-  { token = TOKEN, app, longestPause = 0, secrets = [] }: ClientOptions = {},
+  { token = TOKEN, app, maxPauseMs = 0, secrets = [] }: ClientOptions = {},
 ): HostClient {
   const kind = hostKinds[name];
   const context = {
@@ -34,7 +34,7 @@ function clientFor(
     kind,
     network: {},
     signal: new AbortController().signal,
-    longestPause,
+    maxPauseMs,
     redact: (text: string) => text,
     onNotice: () => undefined,
     addSecret: (text: string) => secrets.push(text),
@@ -545,7 +545,7 @@ it('waits for a secondary limit of github only as long as it may', async () => {
   await expect(pulls.addComment(1, 'text')).rejects.toMatchObject(limit);
   expect(host.calls).toHaveLength(sent);
   host.faults.push({ on: /./, answer: { ...limited, headers: { 'retry-after': '1' } } });
-  expect(await pullsWith({ longestPause: 5000 }).openFor('main')).toEqual([]);
+  expect(await pullsWith({ maxPauseMs: 5000 }).openFor('main')).toEqual([]);
 });
 
 describe('a GitHub App', () => {

@@ -172,7 +172,7 @@ it('a state of the same workspace in the folder of the operator is not begun a s
     last: new LastLoad(),
   });
   if (!('loaded' in result)) throw new Error('expected valid manifests');
-  await expect(result.loaded.opened.refuseSecond()).rejects.toThrow(
+  await expect(result.loaded.opened.refuseSecondState()).rejects.toThrow(
     'but .voxform/test.state.json, which cannot be read, belongs to the same workspace 01JWORKSPACE',
   );
 });

@@ -74,7 +74,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     expect(paths?.sort()).toEqual([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']);
     expect(await shown()).toMatch(/Version 2<[\s\S]*1 field changed[\s\S]*prompt_config\.prompt[\s\S]*&lt;b&gt;twice/);
     expect(await shown(pathOf(address))).toMatch(/<h2>Calls<\/h2>[\s\S]*agent-of-acme#calls/);
-    const rows = JSON.stringify(await database.ask('SELECT * FROM voxform_fleet.comparisons'));
+    const rows = JSON.stringify(await database.query('SELECT * FROM voxform_fleet.comparisons'));
     expect(rows).not.toContain(KEY);
     expect(said).toEqual([`vera: compare-calls ${address} ${resource}`]);
   });
@@ -86,14 +86,14 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
       409,
       expect.stringContaining('Calls of this platform are already being read'),
     ]);
-    await database.ask(`UPDATE voxform_fleet.comparisons SET base_url = resource WHERE until IS NOT NULL`);
+    await database.query(`UPDATE voxform_fleet.comparisons SET base_url = resource WHERE until IS NOT NULL`);
     for (const other of ['b', 'c', 'd'])
       await claimComparison(database, { ...claim, resource: `Agent/${other}`, baseUrl: other });
     expect((await ask()).text).toContain('Calls of 4 platforms are already being read');
     expect(await shown(), 'the result stays').toContain('Version 1 to version 2');
   });
   await step('what a process began that is gone is said, and asked for again', async () => {
-    await database.ask(`UPDATE voxform_fleet.comparisons SET until = now() WHERE until IS NOT NULL`);
+    await database.query(`UPDATE voxform_fleet.comparisons SET until = now() WHERE until IS NOT NULL`);
     await claimComparison(database, { ...claim, timeout: 0 });
     expect(await shown()).toMatch(/Compare again[\s\S]*The process that was reading the calls has ended/);
     expect((await ask()).status).toBe(303);
@@ -103,7 +103,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     await claimComparison(database, { ...claim, resource: 'Agent/e', baseUrl: 'e' });
     expect((await ask()).status).toBe(303);
     await until(async () => (await shown()).includes('Version 1 to version 2'));
-    const kept = await database.ask('SELECT resource FROM voxform_fleet.comparisons');
+    const kept = await database.query('SELECT resource FROM voxform_fleet.comparisons');
     expect(kept).toHaveLength(5);
   });
   await made.comparisons.close();

@@ -62,7 +62,7 @@ it.each([
     });
     await step('an uneventful run writes none of it again', async () => {
       const kept = () =>
-        database.ask(`SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`, ADDRESS);
+        database.query(`SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`, ADDRESS);
       const before = await kept();
       expect(before).toHaveLength(1);
       const runs = told.length;
@@ -116,8 +116,8 @@ it.each([
     });
     await step('right after a state was moved away, nothing is said to be gone', async () => {
       await control.pause([ADDRESS], { by: 'ann' });
-      await database.ask(`DELETE FROM voxform_fleet.plans WHERE address = $1`, ADDRESS);
-      await database.ask(
+      await database.query(`DELETE FROM voxform_fleet.plans WHERE address = $1`, ADDRESS);
+      await database.query(
         `INSERT INTO voxform_fleet.states (name, write, generation, state) VALUES ($1, '', '', $2)`,
         ADDRESS,
         JSON.stringify({ moved_to: location, moved_at: '', lineage: '1', serial: 1, workspace_id: '1' }),

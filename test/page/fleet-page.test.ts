@@ -4,7 +4,7 @@ import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
-import { orphanCloser } from '../../src/page/fleet-orphans.ts';
+import { createOrphanCloser } from '../../src/page/fleet-orphans.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -31,7 +31,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     rules: RULES,
   });
   const said: string[] = [];
-  const closeOrphan = orphanCloser({
+  const closeOrphan = createOrphanCloser({
     fleet: { database: new Secret('FLEET_DATABASE_URL', pg.url) },
     user: 'test',
     now: () => new Date(),
@@ -101,7 +101,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const gone = await get(`${pathOf(address, 'actions', 'approve')}?of=${plan}`, await page.signIn(tokens.approver));
     expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
-    await database.ask('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
+    await database.query('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
     expect((await get(planned[0] ?? '')).text).toMatch(/: no longer stored<[\s\S]*class="empty">1 to create</);
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
@@ -137,12 +137,12 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   );
   await step('a run is in progress while its process lives', async () => {
     const isInProgress = async () => (await get(pathOf(address))).text.includes('in progress');
-    await database.ask(
+    await database.query(
       `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots, runs) VALUES ('other', 'h', 1, '0', 1, $1::json)`,
       JSON.stringify([{ address, since: '2030-01-01T00:00:00Z' }]),
     );
     expect(await isInProgress()).toBe(true);
-    await database.ask(
+    await database.query(
       `UPDATE voxform_fleet.processes SET heard_at = now() - interval '61 seconds' WHERE id = 'other'`,
     );
     await expect.poll(isInProgress).toBe(false);
@@ -169,7 +169,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
       await control.pause(['voices/beta:test'], { by: 'ann' });
       // A run that a policy refused left something else, and no plan of its own.
-      await database.ask(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
+      await database.query(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
       const { text } = await get(beta, cookie);
       expect(text).toContain('1 to create');
       expect(text).toContain('after it is resumed');
@@ -297,7 +297,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(await page.signIn(tokens.viewer)).toBe('');
   });
   await step('a stolen database has no token and no session', async () => {
-    const rows = await database.ask(
+    const rows = await database.query(
       'SELECT row_to_json(t)::text AS row FROM voxform_fleet.tokens t UNION ALL SELECT row_to_json(s)::text FROM voxform_fleet.sessions s',
     );
     const stolen = rows.map(({ row }) => String(row)).join('\n');
@@ -307,7 +307,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       { name: 'ann@example.com', role: 'approver', madeBy: 'test' },
       { name: 'root' },
     ]);
-    const { digest } = (await database.ask('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
+    const { digest } = (await database.query('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
     expect(await sessionsIn(database).person(String(digest))).toBe(undefined);
     expect(await sessionsIn(database).formKey()).toMatch(/^[\da-f-]{72}$/);
   });
@@ -369,13 +369,13 @@ it('shows 10,000 workspaces in pages of less than 100 kB', async () => {
   const [failed] = await shownWorkspaces(database, { limit: 1 });
   expect(failed).toMatchObject({ status: 'failed', isOld: false });
   const address = failed?.address ?? '';
-  await database.ask(
+  await database.query(
     `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '16 minutes', checked_before = now() - interval '17 minutes' WHERE address = $1`,
     address,
   );
   expect(await source.workspace(address)).toMatchObject({ status: 'failed', isOld: true });
   const needs = async (last: string, where: string) =>
-    database.ask(
+    database.query(
       `UPDATE voxform_fleet.workspaces SET status = 'pending', last = $1::jsonb WHERE address LIKE '${where}'`,
       last,
     );

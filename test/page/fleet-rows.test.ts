@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { factsOf } from '../../src/page/fleet-source.ts';
 import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
-import { detailOfKeptRun, runOfDecision, runOfReport } from '../../src/page/run-details.ts';
+import { detailOfStoredRun, runOfDecision, runOfReport } from '../../src/page/run-details.ts';
 import { addressText, factList, pathOf, runsTable } from '../../src/page/views/parts.ts';
 import { rowOf } from '../../src/page/workspace-detail.ts';
 import { UserError } from '../../src/problems/user-error.ts';
@@ -97,10 +97,10 @@ it('finds resources by text and status, in pages, without a script', async () =>
 
 it('says that a person decided, not that a person asked for it', () => {
   const decision = { startedAt: new Date(since), result: 'paused', askedBy: 'ann', mode: 'apply' };
-  const paused = detailOfKeptRun(runOfDecision({ ...decision, summary: {} }));
+  const paused = detailOfStoredRun(runOfDecision({ ...decision, summary: {} }));
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="User"><bdi>ann</bdi>');
-  const rejected = detailOfKeptRun(runOfDecision({ ...decision, summary: { because: 'no' } }));
+  const rejected = detailOfStoredRun(runOfDecision({ ...decision, summary: { because: 'no' } }));
   expect(table({ ...rejected, plan: 'aca9' })).toContain('reason: no; plan aca9<');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="User">requested by <bdi>ann</bdi>');
 });
@@ -125,14 +125,14 @@ it('isolates an escape from the direction of the name around it', () => {
 
 it('says of a run of a watch without changes how its resources stand', () => {
   const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
-  const { summary } = detailOfKeptRun(runOfReport(sampleReport({ plan: plan(resources) }), String));
+  const { summary } = detailOfStoredRun(runOfReport(sampleReport({ plan: plan(resources) }), String));
   expect(summary).toBe('1 with manual steps');
 });
 
 it('calls a run on the last valid manifests invalid', () => {
   const invalid = { diagnostics: [], error: new UserError('broken') };
   const run = (more: Parameters<typeof sampleReport>[0]) =>
-    detailOfKeptRun(runOfReport(sampleReport(more), String)).result;
+    detailOfStoredRun(runOfReport(sampleReport(more), String)).result;
   expect(run({ invalid, hold: { why: 'changing' } })).toBe('invalid');
   expect(run({ hold: { why: 'changing' } })).toBe('planned');
 });

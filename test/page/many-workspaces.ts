@@ -4,10 +4,10 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 /** Puts workspaces into the tables of a fleet, a quarter each in sync, drifted, failed and waiting, with long names and errors. */
 export async function enterMany(database: FleetDatabase, count: number): Promise<void> {
   await setUpTables(database);
-  await database.ask(
+  await database.query(
     `INSERT INTO voxform_fleet.sources (name, shown) VALUES ('voices', 'main of https://git.example.com/voices')`,
   );
-  await database.ask(`INSERT INTO voxform_fleet.workspaces
+  await database.query(`INSERT INTO voxform_fleet.workspaces
   (address, source, project, workspace, mode, interval_ms, version, due_at, status, status_since, checked_at, last)
 SELECT 'voices/clients/' || repeat('long-', 8) || lpad(n::text, 5, '0') || ':production', 'voices', 'clients/' || n, 'production',
   'report', 300000, 'v', now(), (ARRAY['in-sync', 'drifted', 'failed', 'waiting'])[1 + n % 4], now(),

@@ -198,7 +198,7 @@ describe('a server that keeps up, but', () => {
     const limit = new AdaptiveLimit(idle);
     simulate(limit, { latency: twenty }, { requests: 8000 });
     expect(limit.now).toBeGreaterThan(50);
-    for (let count = 0; count < 3; count++) limit.timedOut();
+    for (let count = 0; count < 3; count++) limit.onTimeout();
     const answers = simulate(limit, { latency: twenty }, { requests: 200 });
     expect(highest(answers)).toBeLessThanOrEqual(16);
   });
@@ -224,13 +224,13 @@ describe('what an answer shows', () => {
   it('counts only where the request filled the limit', () => {
     const limit = new AdaptiveLimit(idle);
     for (let count = 0; count < 5000; count++) {
-      limit.answered(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
+      limit.onResponse(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
     }
     expect(limit.now).toBe(16);
   });
 
   it('is halved by refusals and by timeouts, down to one, and rises again', () => {
-    for (const fail of ['refused', 'timedOut'] as const) {
+    for (const fail of ['onRefusal', 'onTimeout'] as const) {
       const limit = new AdaptiveLimit(idle);
       const limits = Array.from({ length: 6 }, () => {
         limit[fail]();

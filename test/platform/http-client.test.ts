@@ -314,7 +314,7 @@ describe('a record', () => {
     expect(await collect(client.agents.versions('01A'))).toMatchObject([{ version: 12 }, { version: 3 }]);
     expect(await client.agents.get('01A')).toMatchObject({ version: 12 });
     for (const read of [client.agents.latestVersion('01A'), client.agents.version('01A', 2)])
-      expect(await failureFrom(read)).toMatchObject({ reason: 'empty', saysMissing: true });
+      expect(await failureFrom(read)).toMatchObject({ reason: 'empty', isMissing: true });
   });
 
   it('counts a field of an odd form as not shown', async () => {

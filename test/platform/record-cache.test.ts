@@ -37,7 +37,7 @@ it('gives the record of an answer with the same bytes again, and reads every oth
 it('hides no answer that is an error, or that comes after one', async () => {
   const { round } = await readings(agent('a'), undefined, { data: 'gone' }, agent('b'));
   await round().agents.get('01A');
-  expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ status: 404, saysMissing: true });
+  expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ status: 404, isMissing: true });
   expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ reason: 'malformed' });
   expect(await round().agents.get('01A')).toMatchObject({ name: 'b' });
 });

@@ -113,19 +113,19 @@ export function simulate(
     if (next.hangs) {
       if (next.lapse === lapse) {
         lapse++;
-        limit.timedOut();
+        limit.onTimeout();
       }
       continue;
     }
     if (!next.isRefused) {
       refusals = 0;
-      limit.answered(next.stamp, { type: next.type, milliseconds: time - next.start, at: time, inFlight: mean });
+      limit.onResponse(next.stamp, { type: next.type, milliseconds: time - next.start, at: time, inFlight: mean });
       continue;
     }
     left++;
     if (next.burst !== burst) continue;
     burst++;
-    limit.refused();
+    limit.onRefusal();
     pausedUntil = time + 250 * 2 ** refusals++ * (1 + random());
   }
   return answers;

@@ -104,14 +104,14 @@ describe('an answer that may pass', () => {
     expect(error.message).toBe(
       `GET ${PATH}: 404 from a gateway or another server, not the platform: default backend - 404 (after 5 tries)`,
     );
-    expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', saysMissing: false });
+    expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', isMissing: false });
   });
 
   it('takes a 403 that is a page for one of a gateway, which no repetition changes', async () => {
     nock(BASE_URL).get(PATH).reply(403, '<h1>Forbidden</h1>', { 'content-type': 'text/html' });
     const { transport } = openTransport();
     const error = await failureFrom(transport.send(GET));
-    expect(error).toMatchObject({ reason: 'gateway', status: 403, saysForbidden: false });
+    expect(error).toMatchObject({ reason: 'gateway', status: 403, isForbidden: false });
     expect(error.message).not.toContain('API key');
   });
 
@@ -124,7 +124,7 @@ describe('an answer that may pass', () => {
     for (const status of [404, 410]) {
       nock(BASE_URL).get(PATH).reply(status, body, { 'content-type': type });
       const { transport, events } = openTransport();
-      expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'status', saysMissing: true });
+      expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'status', isMissing: true });
       expect(events).toHaveLength(1);
     }
   });

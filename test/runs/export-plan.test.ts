@@ -192,7 +192,7 @@ describe('an exported project', () => {
         expect([...manifestFiles(again.complete(), parts.layout), projectFile(settings, 'voxform.yaml')]).toEqual(
           files,
         );
-        await writeFolder(folder, files, { last: 'voxform.yaml' });
+        await writeFolder(folder, files, { moveLast: 'voxform.yaml' });
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);
         const changes = resources.filter(({ action }) => action !== 'adopt');

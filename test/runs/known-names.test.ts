@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
-import { keptNames, namesInManifests, namesInState } from '../../src/runs/export/manifest-names.ts';
+import { knownNamesById, namesInManifests, namesInState } from '../../src/runs/export/manifest-names.ts';
 import type { State } from '../../src/state/state.ts';
 
 const inState = (resources: Readonly<Record<string, string>>) =>
@@ -42,6 +42,6 @@ describe('the names that records keep', () => {
       { id: 'n1', key: '3012' },
       { id: 'n2', key: '77' },
     ];
-    expect(Object.fromEntries(keptNames(known, records))).toEqual(kept);
+    expect(Object.fromEntries(knownNamesById(known, records))).toEqual(kept);
   });
 });

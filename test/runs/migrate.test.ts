@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { batchesOf } from '../../src/runs/migrate/apply-in-batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
-import { lookupIndexOf, parseNameMap, settingsFor, uselessLines } from '../../src/runs/migrate/knowledge-map.ts';
+import { ineffectiveLines, lookupIndexOf, parseNameMap, settingsFor } from '../../src/runs/migrate/knowledge-map.ts';
 import { foreignIds, leftOutReferences, selectedBy } from '../../src/runs/migrate/prepare.ts';
 import { entryOf, stateOf } from '../engine/pure/facts.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
@@ -149,7 +149,7 @@ describe('a line of a map of names', () => {
     { reason: 'it leads to a name that is not there', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
     { reason: 'it leads to an id of the old workspace', map: '01OLD: 01OLD\n', unused: [], missing: ['01OLD'] },
   ])('is told where $reason', ({ map, unused, missing }) => {
-    const told = uselessLines([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
+    const told = ineffectiveLines([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
       names: parseNameMap(map, 'm.yaml'),
       indexes: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
     });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { apply, drift, InvalidManifests, loadProject, type Project, plan } from '../../src/library.ts';
-import { aheadFor, type Prefetch } from '../../src/runs/planning.ts';
+import { type Prefetch, readAheadIfCurrent } from '../../src/runs/planning.ts';
 import { emptyDocument, fold } from '../../src/state/fold.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
@@ -180,8 +180,8 @@ describe('a plan that begins to read before the manifests are read', () => {
 it('does not hold what was read ahead for true once the state has moved on', () => {
   const document = emptyDocument({ lineage: 'L', salt: 'S' }, 'W', '1');
   const early = { state: fold(document, []), ahead: {} } as unknown as Prefetch;
-  expect(aheadFor(early, fold(document, []))).toBe(early.ahead);
-  expect(aheadFor(early, fold({ ...document, serial: 1 }, []))).toBeUndefined();
-  expect(aheadFor(early, fold({ ...document, lineage: 'M' }, []))).toBeUndefined();
-  expect(aheadFor(undefined, fold(document, []))).toBeUndefined();
+  expect(readAheadIfCurrent(early, fold(document, []))).toBe(early.ahead);
+  expect(readAheadIfCurrent(early, fold({ ...document, serial: 1 }, []))).toBeUndefined();
+  expect(readAheadIfCurrent(early, fold({ ...document, lineage: 'M' }, []))).toBeUndefined();
+  expect(readAheadIfCurrent(undefined, fold(document, []))).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { writeFolder } from '../../src/runs/export/write-folder.ts';
 
-const LAST = { last: 'voxform.yaml' };
+const LAST = { moveLast: 'voxform.yaml' };
 const REPLACE = { ...LAST, replace: true };
 
 async function folder(): Promise<string> {

@@ -17,7 +17,7 @@ import {
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { planWithViolations, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
 import { openWorkspace, type SessionRequest, withSession } from '../../runs/open-workspace.ts';
-import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
+import { changesIn, type PlanContext, readAheadIfCurrent, withManifests } from '../../runs/planning.ts';
 import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import {
@@ -33,9 +33,9 @@ import {
   beginWriting,
   progressFor,
   type ReportFlags,
-  refuseLooseEvenIfAll,
   refuseSeveral,
   report,
+  requireAllowRecreateAll,
   strictCode,
 } from './report.ts';
 import { readSavedPlan } from './show.ts';
@@ -58,7 +58,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   const options = { ...flags, waiver: waiverOf(flags) };
   const file = options['plan-file'];
   refuseSeveral(context, options);
-  refuseLooseEvenIfAll(options);
+  requireAllowRecreateAll(options);
   if (file !== undefined) refusePlanFlags(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
@@ -70,7 +70,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   };
   const planAndApply = (
     sources: Pick<SessionRequest, 'fresh' | 'client'>,
-    plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
+    plan: (surroundings: PlanContext) => Promise<PlanResult>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...sources }, async ({ session, client }) => {
       if (saved !== undefined) session.note(planInHistory(saved));
@@ -96,7 +96,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
         ...surroundings,
         desired,
         options,
-        ahead: aheadFor(early, surroundings.state),
+        ahead: readAheadIfCurrent(early, surroundings.state),
       }),
     );
   });
@@ -124,7 +124,7 @@ async function approveAndApply(
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
-    refuseFirstState(opened, { session, document, isAsked });
+    refuseFirstState(opened, { session, document, needsApproval: isAsked });
     if (!isApproved && !(await confirm(context, document))) return cancelled(context, { what: 'apply', session });
   }
 

@@ -33,7 +33,7 @@ export async function commentPlan(context: Context, { file, project }: CommentOp
   await using host = openHost(context, kind);
   const pulls = kind.pulls(host.client, host.repository);
   const marker = markerOf(project, workspace);
-  const { longestComment: limit } = kind;
+  const { maxCommentLength: limit } = kind;
   const body = commentText({ marker, text: kind.commentSafe(text), footer: footerOf(kind, env), limit });
   const [own] = await pulls.ownComments(number, marker);
   if (own === undefined) await pulls.addComment(number, body);
@@ -82,7 +82,7 @@ function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): 
     rights,
     network: { proxy, ca: undefined },
     signal: interrupts.requests,
-    longestPause: MAX_PAUSE_MS,
+    maxPauseMs: MAX_PAUSE_MS,
     redact: redactor.redact,
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),

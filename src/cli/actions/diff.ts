@@ -5,7 +5,7 @@ import { ExitCode, usageError } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import { inEach, withPlan } from './report.ts';
+import { forEachWorkspace, withPlan } from './report.ts';
 
 interface DiffOptions extends PlatformOptions {
   /** The workspaces that are named as arguments, in addition to those of --workspace. */
@@ -25,7 +25,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
     );
   }
   const all = { ...options, refresh: true, evenIfAll: true };
-  const { done, failures } = await inEach(context, workspaces, (opened) =>
+  const { done, failures } = await forEachWorkspace(context, workspaces, (opened) =>
     withPlan(context, { opened, options: all }, async (planned, { desired, state }) => {
       return { planned, desired, state, lookupNames: opened.workspace.lookupNames };
     }),

@@ -9,13 +9,13 @@ import { namesInManifests } from '../../runs/export/manifest-names.ts';
 import { type FileLayout, type ProjectFile, projectFiles } from '../../runs/export/project-files.ts';
 import { ownSecrets } from '../../runs/export/secret-names.ts';
 import { collectingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
-import { otherFiles, refuseNonEmpty, writeFolder } from '../../runs/export/write-folder.ts';
+import { assertNewOrEmptyFolder, otherManifests, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
-import { givenIds } from '../given-ids.ts';
+import { idsFromFlags } from '../given-ids.ts';
 import { settingsFiles } from './init.ts';
 import { progressFor } from './report.ts';
 
@@ -31,8 +31,8 @@ const MANIFESTS = 'manifests';
 
 export async function exportWorkspace(context: Context, options: ExportOptions): Promise<void> {
   const target = path.resolve(context.cwd, options.out);
-  if (!options.force) await refuseNonEmpty(target);
-  const given = await givenIds(context, options);
+  if (!options.force) await assertNewOrEmptyFolder(target);
+  const given = await idsFromFlags(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
   const { apiKey } = opened.workspace;
   if (options.apiKeySecret === apiKey.name)
@@ -59,8 +59,9 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
   });
   const checkedFiles = collectingTokens(untilStopped(files, context), tokens);
-  const { written, replaced } = await writeFolder(target, checkedFiles, { last: file, replace: options.force });
-  const remaining = options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
+  const { written, replaced } = await writeFolder(target, checkedFiles, { moveLast: file, replace: options.force });
+  const remaining =
+    options.force && drafts.manifests.length > 0 ? await otherManifests(target, MANIFESTS, written) : [];
   progress.clear();
   const { terminal, log, verbose } = context;
   const report = { folder: options.out, drafts, missed, replaced, left: remaining, verbose };

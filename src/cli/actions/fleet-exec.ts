@@ -5,7 +5,7 @@ import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { FleetFrozen, messageOf } from '../../operator/messages.ts';
-import { closing } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/closing.ts';
 import { UserError, usageError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
@@ -105,7 +105,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const projectEnv = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: projectEnv, redactor });
   const isMove = name === 'state' && command[1] === 'move';
-  await using _ = closing(isMove ? await formerDatabase(fleet, cwd) : undefined);
+  await using _ = asDisposable(isMove ? await formerDatabase(fleet, cwd) : undefined);
   return await withControl(fleet, cwd, async (control) => {
     const member = await control.project(address);
     refuseOtherSource(member, sources);

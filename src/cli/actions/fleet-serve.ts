@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
-import { whileStarting } from '../../fleet/database/fleet-database.ts';
+import { withStartingErrors } from '../../fleet/database/fleet-database.ts';
 import { eventReceiver } from '../../fleet/events.ts';
 import type { FleetFile } from '../../fleet/fleet-file.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
@@ -11,7 +11,7 @@ import { openPullHosts } from '../../fleet/pulls/pull-hosts.ts';
 import { fleetFigures } from '../../fleet/rows/status-rows.ts';
 import { FleetServer, type ServeOptions } from '../../fleet/serve.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
-import { whenReachable } from '../../fleet/when-reachable.ts';
+import { retryUntilReachable } from '../../fleet/when-reachable.ts';
 import { systemClock } from '../../operator/clock.ts';
 import { WrongTokens } from '../../operator/health/admission.ts';
 import { listen } from '../../operator/health/listener.ts';
@@ -27,7 +27,7 @@ import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { proxyFor } from '../../platform/proxy.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
-import { closing } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -59,9 +59,9 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const projectEnv = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: projectEnv, redactor });
   const database = await openFleetDatabase(fleet, cwd, 'serve');
-  await using _database = closing(database);
+  await using _database = asDisposable(database);
   let server: FleetServer | undefined;
-  const readable = whileStarting(database, () => server !== undefined);
+  const readable = withStartingErrors(database, () => server !== undefined);
   const metrics = createFleetMetrics(
     VERSION,
     cacheSlowQuery(
@@ -79,7 +79,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const grace = flags.grace * 1000;
 
   const shared = new JointLimit(fleet.limits.concurrency);
-  await using _shared = closing(shared);
+  await using _shared = asDisposable(shared);
   await using pulls = openPullHosts({ fleet, env, redactor, log, signal: interrupts.requests });
   const options: ServeOptions = {
     database,
@@ -132,14 +132,14 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     timeoutMs: fleet.timeout,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
-  await using _comparisons = closing(comparisons);
+  await using _comparisons = asDisposable(comparisons);
   const events = eventReceiver(fleet, readable);
   if (events !== undefined && address === undefined) {
     const message = 'sources have a webhook, but voxform receives their events only with --listen';
     log.entry('warning', message, { event: 'no-listener' });
   }
   const page = address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
-  await using _page = closing(page);
+  await using _page = asDisposable(page);
   const listener =
     address &&
     page &&
@@ -155,12 +155,12 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
       redact: (text) => redactor.redact(text),
     }));
-  await using _listener = closing(listener);
+  await using _listener = asDisposable(listener);
 
   interrupts.finishesRequests = true;
   interrupts.onHangup = () => undefined;
   const { stop } = interrupts;
-  server = await whenReachable(() => FleetServer.begin(options), { log, signal: stop });
+  server = await retryUntilReachable(() => FleetServer.begin(options), { log, signal: stop });
   if (server === undefined) return;
   await using _control = database.isEmbedded
     ? await listenForControl(database, control, controlSocket(cwd))

@@ -19,7 +19,7 @@ import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, JsonFlag } from '../flags.ts';
-import { fleetPullsText, pullRemarks, secondsSinceServed } from '../fleet-pulls-text.ts';
+import { fleetPullsText, pullWarnings, secondsSinceServed } from '../fleet-pulls-text.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
 import { TOKEN_VARIABLE } from '../page-address.ts';
 
@@ -211,7 +211,7 @@ export async function fleetPulls(context: Context, flags: PullsFlags): Promise<v
       control.status({ limit: 0 }),
     ]),
   );
-  for (const remark of pullRemarks(problems, status)) log.warn(remark);
+  for (const remark of pullWarnings(problems, status)) log.warn(remark);
   if (flags.output === 'json')
     terminal.out(jsonText(snakeCased({ pulls, problems, served: secondsSinceServed(status) === undefined })));
   else if (pulls.length === 0) log.info(flags.all ? 'No pull requests.' : 'No open pull requests.');

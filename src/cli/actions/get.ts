@@ -4,7 +4,7 @@ import type { Kind, Versions } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { isReversed, momentOf } from '../../platform/date-range.ts';
+import { isReversed, toMilliseconds } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { type Advice, advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
@@ -76,7 +76,7 @@ async function* expiring(
   for await (const record of records) {
     const { id, expires_at: expires } = record;
     if (expires === null || expires === undefined) continue;
-    const at = momentOf(String(expires));
+    const at = toMilliseconds(String(expires));
     if (Number.isNaN(at)) log.warn(`expires_at of ${id} is not a time: ${String(expires)}`);
     else if (at < from || at > from + seconds * 1000) continue;
     yield record;
@@ -318,7 +318,7 @@ function missing(requested: RequestedRecord, hint: Advice, cause?: unknown): Use
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof PlatformError && error.saysMissing;
+  return error instanceof PlatformError && error.isMissing;
 }
 
 async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {

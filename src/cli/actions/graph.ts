@@ -3,7 +3,7 @@ import { type GroupBy, groupedGraph, labelKeys } from '../../output/graph/groupi
 import { didYouMean } from '../../problems/suggest.ts';
 import { usageError } from '../../problems/user-error.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
-import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
+import { openWorkspace, requireValid } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
 /** The renderers are loaded on first use, because only images need the layout code. */
@@ -22,7 +22,7 @@ interface GraphOptions {
 
 export async function graph(context: Context, { address: addresses, output, groupBy }: GraphOptions): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false, requireState: false });
-  const { resources } = validOnly(await opened.declared('offline'));
+  const { resources } = requireValid(await opened.declared('offline'));
   const full = referenceGraph(resources);
   refuseUnknown(addresses, { known: new Set(full.nodes.map(({ id }) => id)) });
   const shown = addresses.length === 0 ? full : connectedTo(full, addresses);

@@ -8,7 +8,7 @@ import type { Compared, ImpactDocument } from '../../runs/impact/impact-document
 import { measureImpact } from '../../runs/impact/measure-impact.ts';
 import type { ShareField } from '../../runs/impact/tally.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
-import { stateToRead } from '../../runs/planning.ts';
+import { readStateWithoutLock } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
@@ -31,7 +31,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const opened = await openWorkspace(context, { requireKey: true });
   // This loads the secrets of the project, so that they are redacted from the platform's data.
   await opened.declared('lenient');
-  const state = await stateToRead(opened);
+  const state = await readStateWithoutLock(opened);
   const { id, versions } = versionedRecord(address, state);
   const { workspace } = opened;
   const { log, terminal } = context;

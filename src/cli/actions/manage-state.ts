@@ -5,7 +5,7 @@ import { kinds } from '../../kinds/index.ts';
 import { problemsIn } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
-import { kindOf, undeclarable } from '../../manifests/resource.ts';
+import { declarationProblem, kindOf } from '../../manifests/resource.ts';
 import { EnvironmentSource } from '../../manifests/secret-reader.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
@@ -87,7 +87,7 @@ export async function moveInState(
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) throw usageError(`cannot rename ${from} to ${to}: the kinds differ`);
-    const refusal = undeclarable(to);
+    const refusal = declarationProblem(to);
     if (refusal !== undefined) throw usageError(`${to}: ${refusal}`);
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
       throw new UserError(`${to} is already in the state`, {
@@ -135,7 +135,7 @@ export async function pullState(context: Context, { sealed = false }: { readonly
   const { store } = opened;
   const stored = await store.read();
   if (stored.document === undefined) {
-    await opened.refuseSecond();
+    await opened.refuseSecondState();
     throw noState(store);
   }
   admitOlder(stored, store.location, (message) => context.log.warn(message));

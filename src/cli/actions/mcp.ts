@@ -3,7 +3,7 @@ import { isInside, realPath } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { isExecutable } from '../../version.ts';
 import { serveAssistant } from '../assistant/server.ts';
-import { SettingsAtStart } from '../assistant/settings-at-start.ts';
+import { StartupSettings } from '../assistant/settings-at-start.ts';
 import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 
@@ -14,7 +14,7 @@ import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
   const { projectFolder, interrupts, terminal } = given;
   const env = projectFolder === undefined ? given.env : withoutPrograms(given.env, realPath(projectFolder));
-  const kept = await SettingsAtStart.read(given, env);
+  const kept = await StartupSettings.read(given, env);
   // The client libraries of object stores start programs with the environment of this process.
   if (env.PATH !== undefined) process.env.PATH = env.PATH;
   const isReadable = await serveAssistant(withPolicyFiles({ ...given, env, kept }, flags));

@@ -22,8 +22,8 @@ import {
   runMigration,
 } from '../../runs/migrate/migration.ts';
 import { type MigrationWorkspaces, openMigrationWorkspaces } from '../../runs/migrate/migration-workspaces.ts';
-import { validOnly, withSession } from '../../runs/open-workspace.ts';
-import { changesIn, stateToRead } from '../../runs/planning.ts';
+import { requireValid, withSession } from '../../runs/open-workspace.ts';
+import { changesIn, readStateWithoutLock } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -35,7 +35,7 @@ import {
   type PolicyFlags,
   withPolicyFiles,
 } from '../flags.ts';
-import { givenIds, readFlagFile } from '../given-ids.ts';
+import { idsFromFlags, readFlagFile } from '../given-ids.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './report.ts';
 
@@ -63,7 +63,7 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   try {
     if (options.dryRun) {
       return await to.withClient(options, async (client) =>
-        printPreview({ ...common, client, state: await stateToRead(to) }),
+        printPreview({ ...common, client, state: await readStateWithoutLock(to) }),
       );
     }
     await checkStateInCi(to);
@@ -90,7 +90,7 @@ async function liveSource(
   const desired = await from.declared('offline');
   const hasManifests = desired.resources.length > 0;
   if (!hasManifests && options.source !== 'live') await refuseSkipped(workspaces, desired);
-  const given = await givenIds(context, options);
+  const given = await idsFromFlags(context, options);
   const isResumed = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
   if (options.source === 'manifests' || isResumed || (options.source === undefined && hasManifests)) {
     if (options.source === 'live' || given.length > 0)
@@ -109,7 +109,7 @@ async function liveSource(
 
 /** Refuses a workspace that skips all manifests. Its records were released, so it must not be exported as if it had no manifests. */
 async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
-  validOnly(desired);
+  requireValid(desired);
   const { name } = from.workspace;
   if ((await declarations()).declarations.length === 0) return;
   throw new UserError(`${name} skips every resource of the manifests`, {
@@ -143,7 +143,11 @@ async function execute(migrationRun: MigrationRun, session: StateSession): Promi
   if (changes > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseDenied(document);
     refuseTrippedGuards(document, options);
-    refuseFirstState(workspaces.to, { session, document, isAsked: !options.autoApprove && context.terminal.canAsk });
+    refuseFirstState(workspaces.to, {
+      session,
+      document,
+      needsApproval: !options.autoApprove && context.terminal.canAsk,
+    });
     const { name, workspaceId } = workspaces.to.workspace;
     const approval = {
       question: `Migrate ${options.from} to ${name} (${workspaceId}): write ${plural(changes, 'resource')}?`,

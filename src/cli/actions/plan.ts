@@ -20,7 +20,14 @@ import {
   waiverOf,
   withPolicyFiles,
 } from '../flags.ts';
-import { type ReportFlags, refuseLooseEvenIfAll, reportEach, severalNamed, strictCode, withPlan } from './report.ts';
+import {
+  type ReportFlags,
+  reportEach,
+  requestedWorkspaces,
+  requireAllowRecreateAll,
+  strictCode,
+  withPlan,
+} from './report.ts';
 
 interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
   readonly out?: string;
@@ -28,11 +35,11 @@ interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, Poli
 }
 
 export async function plan(given: Context, flags: PlanCommandFlags): Promise<number> {
-  refuseLooseEvenIfAll(flags);
+  requireAllowRecreateAll(flags);
   const context = withPolicyFiles(given, flags);
   const options = { ...flags, waiver: waiverOf(flags) };
   const { out } = options;
-  if (out !== undefined && severalNamed(context, options) !== undefined) {
+  if (out !== undefined && requestedWorkspaces(context, options) !== undefined) {
     throw usageError(
       '--out takes one workspace only',
       'Save one plan per workspace: voxform plan --workspace NAME --out FILE',

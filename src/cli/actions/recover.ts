@@ -3,14 +3,19 @@ import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { evidenceText, type Recovered, recoveredText, recoverJson, recoverText } from '../../output/recover-text.ts';
 import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
-import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
+import { OpenWorkspace, openWorkspace, requireValid } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import { keyFieldOf, type Match } from '../../runs/recover/matches.ts';
-import { migratedIds, recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
+import {
+  migratedIds,
+  recordRecovery,
+  recoverableState,
+  remainingUnknownCreates,
+} from '../../runs/recover/recover-state.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags, type JsonFlag } from '../flags.ts';
-import { givenIds } from '../given-ids.ts';
+import { idsFromFlags } from '../given-ids.ts';
 import { approve } from './confirm.ts';
 import { progressFor } from './report.ts';
 
@@ -20,10 +25,10 @@ interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, J
 }
 
 export async function recover(context: Context, options: RecoverOptions): Promise<number> {
-  const given = await givenIds(context, options);
+  const given = await idsFromFlags(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
   // This loads the secrets that are set, so that they are redacted from the platform's data.
-  const { resources } = validOnly(await opened.declared('lenient'));
+  const { resources } = requireValid(await opened.declared('lenient'));
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);
@@ -69,7 +74,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     const oldState = await recordRecovery(recorder, { recovery, taken, isLost, lockTimeout, allowOlderState });
     if (oldState !== undefined) context.log.info(`The old state is kept in ${oldState}.`);
   }
-  const unanswered = isLost && writesState ? unansweredNow(recovery, taken) : recovery.unanswered;
+  const unanswered = isLost && writesState ? remainingUnknownCreates(recovery, taken) : recovery.unanswered;
   const dashboard = dashboardOf(opened.workspace);
   const recovered: Recovered = { ...recovery, ...answers, unanswered, selection: opened.selection, dashboard };
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));

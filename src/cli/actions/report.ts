@@ -7,7 +7,7 @@ import { driftReport, planReport, type Report, type SeveralReports } from '../..
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
-import { type Planning, type PlanSources, planWorkspace, preparedToPlan } from '../../runs/planning.ts';
+import { type Planning, type PlanSources, planWorkspace, withPlanInputs } from '../../runs/planning.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import type { PlanningOptions } from '../../runs/run-context.ts';
 import { Secret } from '../../values/value.ts';
@@ -58,7 +58,7 @@ export function withPlan<T>(
   { opened, options }: { readonly opened: OpenWorkspace; readonly options: PlanningOptions },
   work: (planned: PlanResult, sources: PlanSources) => Promise<T>,
 ): Promise<T> {
-  return preparedToPlan(opened, options, async (sources) =>
+  return withPlanInputs(opened, options, async (sources) =>
     work(await planAll(context, { ...sources, opened, options }), sources),
   );
 }
@@ -81,7 +81,7 @@ export async function report(
 }
 
 /** @throws UserError if `--even-if-all` is used without `--allow-recreate all`. */
-export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
+export function requireAllowRecreateAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
   throw usageError('--even-if-all needs --allow-recreate all');
 }
@@ -94,7 +94,7 @@ export function strictCode(document: PlanDocument, { strict }: PlanFlags): numbe
 }
 
 /** Returns the names of the requested workspaces if there are several, or `all`; undefined if only one is requested. */
-export function severalNamed(
+export function requestedWorkspaces(
   { workspaces }: Pick<Context, 'workspaces'>,
   { allWorkspaces = false }: WorkspacesFlags,
 ): readonly string[] | 'all' | undefined {
@@ -108,7 +108,7 @@ export function severalNamed(
  * @throws UserError
  */
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
-  const names = severalNamed(context, flags);
+  const names = requestedWorkspaces(context, flags);
   if (names === undefined) return;
   const commands =
     names === 'all'
@@ -126,7 +126,7 @@ interface WorkspaceResults<T> {
 }
 
 /** Runs the work for each workspace in turn. Returns failures as data, but throws after an interrupt. */
-export async function inEach<T>(
+export async function forEachWorkspace<T>(
   context: Context,
   names: readonly string[] | 'all',
   work: (opened: OpenWorkspace) => Promise<T>,
@@ -163,7 +163,7 @@ export async function reportEach(
   { type, compute, codeFor }: ReportedDocument,
 ): Promise<number> {
   const reportOf = type === 'plan' ? planReport : driftReport;
-  const several = severalNamed(context, options);
+  const several = requestedWorkspaces(context, options);
   if (several !== undefined && options.apiKeyStdin) throw usageError('--api-key-stdin takes one workspace only');
   if (several === undefined) {
     const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
@@ -172,10 +172,10 @@ export async function reportEach(
     await report(context, { ...options, selection: opened.selection }, reportOf(document));
     return codeFor([document]);
   }
-  const results = await inEach(context, several, compute);
+  const results = await forEachWorkspace(context, several, compute);
   const { done: documents, failures } = results;
   await report(context, options, { what: type, reports: documents.map(reportOf), failures });
-  return severalCode(context, results, codeFor(documents));
+  return exitCodeForSeveral(context, results, codeFor(documents));
 }
 
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
@@ -186,7 +186,7 @@ async function keyFromStdin({ terminal }: Context): Promise<Secret> {
 }
 
 /** Returns `successCode` if no workspace failed. Otherwise, logs the failures and returns 1. */
-export function severalCode(
+export function exitCodeForSeveral(
   { log, terminal }: Context,
   { done, failures }: WorkspaceResults<unknown>,
   successCode: number,

@@ -8,14 +8,14 @@ import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
+import { type PlanSources, withPlanInputs } from '../../runs/planning.ts';
 import { type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
 import type { PlatformOptions, SelectionOptions } from '../../runs/run-context.ts';
 import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, WorkspacesFlags } from '../flags.ts';
-import { inEach, planAll, severalCode, severalNamed } from './report.ts';
+import { exitCodeForSeveral, forEachWorkspace, planAll, requestedWorkspaces } from './report.ts';
 
 interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
@@ -38,11 +38,11 @@ export async function status(context: Context, options: StatusOptions): Promise<
   refuseConflicts(options);
   const deadline = context.now().getTime() + options.timeout * 1000;
   const readStatus = (opened: OpenWorkspace) => statusIn(context, opened, { ...options, deadline });
-  const several = severalNamed(context, options);
+  const several = requestedWorkspaces(context, options);
   const { terminal, log } = context;
   const isJson = options.output === 'json';
   if (several !== undefined) {
-    const results = await inEach(context, several, readStatus);
+    const results = await forEachWorkspace(context, several, readStatus);
     const { done: statuses, failures } = results;
     const parts = [
       ...(statuses.length === 0 ? [] : [table(statuses, terminal.tableStyle, options)]),
@@ -51,7 +51,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
     terminal.out(
       isJson ? jsonText({ format_version: 1, voxform_version: VERSION, statuses, failures }) : parts.join('\n'),
     );
-    return severalCode(context, results, codeFor(context, statuses, options));
+    return exitCodeForSeveral(context, results, codeFor(context, statuses, options));
   }
   const opened = await openWorkspace(context, { requireKey: true });
   const found = await readStatus(opened);
@@ -78,7 +78,7 @@ async function statusIn(
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
   const { kind, only, deadline } = options;
-  return preparedToPlan(opened, options, async (prepared) => {
+  return withPlanInputs(opened, options, async (prepared) => {
     const all = { ...options, refresh: true, evenIfAll: true, publications: true };
     const readResources = async (sources: PlanSources): Promise<ResourceStatus[]> => {
       const { plan } = await planAll(context, { ...sources, opened, options: all });

@@ -10,7 +10,7 @@ import { sharedDiagnostics, validateProject } from '../../runs/validate-project.
 import type { Context } from '../context.ts';
 import { type PolicyFlags, type WorkspacesFlags, withPolicyFiles } from '../flags.ts';
 import { diagnosticsText } from '../project-context.ts';
-import { severalNamed } from './report.ts';
+import { requestedWorkspaces } from './report.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
@@ -24,7 +24,7 @@ export async function validate(given: Context, options: ValidateOptions): Promis
   const context = withPolicyFiles(given, options);
   const { terminal, cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
   const { output } = options;
-  const several = severalNamed(context, options);
+  const several = requestedWorkspaces(context, options);
   const { workspaces } = await validateProject({
     ...{ cwd, env, cacheFolder, kinds, lookups, policies, signal: interrupts.stop },
     names: several ?? [context.workspace],

@@ -1,5 +1,5 @@
 import { kindNamed } from '../../kinds/index.ts';
-import type { ShownRecord, VersionShown } from '../../kinds/kind.ts';
+import type { RecordVersion, ShownRecord } from '../../kinds/kind.ts';
 import { comparisonMarkdown, comparisonText, draftComparison } from '../../output/comparison.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -15,7 +15,7 @@ import { command, ExitCode, usageError } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
-import { stateToRead } from '../../runs/planning.ts';
+import { readStateWithoutLock } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { noSuchVersion, type VersionedRecord, versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
@@ -36,7 +36,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   const opened = await openWorkspace(context, { requireKey: true });
   // This loads the secrets of the project, so that they are redacted from the platform's data.
   await opened.declared('lenient');
-  const state = await stateToRead(opened);
+  const state = await readStateWithoutLock(opened);
   const { terminal, log } = context;
   return opened.withClient(options, async (client) => {
     const record = versionedRecord(address, state);
@@ -71,13 +71,13 @@ export async function versions(context: Context, options: VersionsOptions): Prom
 async function publishedOf(
   { id, versions }: VersionedRecord,
   client: PlatformClient,
-): Promise<readonly VersionShown[]> {
-  const all: VersionShown[] = [];
+): Promise<readonly RecordVersion[]> {
+  const all: RecordVersion[] = [];
   for await (const each of versions.list(client, id)) all.push(each);
   return all;
 }
 
-function versionTable(all: readonly VersionShown[], style: Style): string {
+function versionTable(all: readonly RecordVersion[], style: Style): string {
   const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
   return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED (LOCAL)')], rows, style);
 }
@@ -139,7 +139,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   const { address } = options;
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
-  const state = await stateToRead(opened);
+  const state = await readStateWithoutLock(opened);
   return opened.withClient(options, async (client) => {
     const declared = resources.map((each) => each.address);
     const resource = resources.find((each) => each.address === address);
@@ -173,7 +173,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
 async function defaultVersion(
   { terminal, log }: Context,
   { address, dryRun, autoApprove, output }: RollbackOptions,
-  all: readonly VersionShown[],
+  all: readonly RecordVersion[],
 ): Promise<number> {
   const [latest, previous = latest] = [...all].map(({ version }) => version).sort((a, b) => b - a);
   if (previous === undefined)
@@ -204,7 +204,7 @@ async function versionOf(
     if (actual !== workspaceId) throw foreignRecord(`${kind} ${id}`, { actual, workspaceId });
     return shown;
   } catch (cause) {
-    if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;
+    if (!(cause instanceof PlatformError) || !cause.isMissing) throw cause;
     throw noSuchVersion(address, version, cause);
   }
 }

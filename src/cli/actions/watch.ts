@@ -11,7 +11,7 @@ import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch } from '../../operator/workspace-watch.ts';
 import { MAX_CONCURRENCY } from '../../platform/concurrency-limit.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
-import { closing } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/closing.ts';
 import { ExitCode, usageError } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -73,7 +73,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   };
   // The runs share their connections and one concurrency limit.
   const shared = new JointLimit(MAX_CONCURRENCY);
-  await using _shared = closing(shared);
+  await using _shared = asDisposable(shared);
   const watch: Watch = new Watch({
     context: { ...context, log: asEntries(log), onRequest, shared },
     log,

@@ -3,13 +3,13 @@ import { refuseUnknown } from '../../engine/decide/scope.ts';
 import { type AcceptanceWords, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { needsPerson, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
+import { needsManualAction, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
 import { ExitCode, usageError } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import { acceptanceOf, type DriftFacts, driftValues, type FoundValues } from '../../runs/accepted-values.ts';
 import { executeProposal, proposalOf, proposeDrift } from '../../runs/drift-request/propose-drift.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { preparedToPlan } from '../../runs/planning.ts';
+import { withPlanInputs } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
@@ -51,7 +51,7 @@ async function withDrift<T>(
   const retryIgnored = options.pullRequest !== true;
   const planning = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
   const all = { ...options, ...planning, target: addresses };
-  return preparedToPlan(opened, all, async (prepared) => {
+  return withPlanInputs(opened, all, async (prepared) => {
     const { desired: resources, state, client } = prepared;
     const earlier = resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`));
     const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
@@ -90,17 +90,17 @@ async function acceptByRequest(
   const signal = interrupts.requests;
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
   const proposal = await proposalOf(parts);
-  const longestPause = (options.maxWait ?? MAX_WAIT_SECONDS) * 1000;
-  const request = isDry ? undefined : await executeProposal(opened, proposal, { longestPause, signal });
+  const maxPauseMs = (options.maxWait ?? MAX_WAIT_SECONDS) * 1000;
+  const request = isDry ? undefined : await executeProposal(opened, proposal, { maxPauseMs, signal });
   const message = request && requestWords(request);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });
     terminal.out(jsonText({ ...json, pull_request: request === undefined ? null : requestJson(request) }));
-    if (message !== undefined) log[request !== undefined && needsPerson(request) ? 'warn' : 'info'](message);
+    if (message !== undefined) log[request !== undefined && needsManualAction(request) ? 'warn' : 'info'](message);
     if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
   } else if (message !== undefined) terminal.out(`${message.charAt(0).toUpperCase()}${message.slice(1)}\n`);
   if (files.length === 0) return refused.length === 0 ? ExitCode.ok : ExitCode.error;
-  return request !== undefined && needsPerson(request) ? ExitCode.error : ExitCode.ok;
+  return request !== undefined && needsManualAction(request) ? ExitCode.error : ExitCode.ok;
 }
 
 export interface WriteBackOptions extends JsonFlag {

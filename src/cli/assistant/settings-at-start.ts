@@ -18,7 +18,7 @@ const RESTART = 'Ask the user to review this and to restart the server.';
  * The URLs and secrets of the project when a person started the server. An assistant may edit every file of the project, but an edit must
  * not make voxform send an API key elsewhere or run a program. Secret commands therefore run only during startup.
  */
-export class SettingsAtStart implements KeptProject {
+export class StartupSettings implements KeptProject {
   readonly secrets = new Map<string, SecretReader>();
   variables: ReadonlySet<string> = new Set();
   readonly #read = new Map<string, Promise<unknown>>();
@@ -31,8 +31,8 @@ export class SettingsAtStart implements KeptProject {
    * Reads the settings, and runs the secret commands of the selected workspace. Problems are thrown by later runs.
    * @param env the environment of secret commands.
    */
-  static async read(context: Context, env: Context['env']): Promise<SettingsAtStart> {
-    const settings = new SettingsAtStart();
+  static async read(context: Context, env: Context['env']): Promise<StartupSettings> {
+    const settings = new StartupSettings();
     try {
       await settings.#readProject({ ...context, kept: settings }, env);
     } catch (error) {

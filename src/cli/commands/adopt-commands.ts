@@ -17,7 +17,7 @@ import {
 } from '../flags.ts';
 
 /** Commands that import and export records, and copy them to another workspace. */
-export const adoptingCommands = {
+export const adoptCommands = {
   import: {
     summary: 'Import existing records',
     define: (command, perform) =>

@@ -13,7 +13,7 @@ import {
 } from '../flags.ts';
 
 /** Read-only commands. */
-export const inspectingCommands = {
+export const inspectCommands = {
   workspace: {
     summary: 'List workspaces',
     define: (command, perform) =>

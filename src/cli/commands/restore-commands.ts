@@ -13,7 +13,7 @@ import {
 } from '../flags.ts';
 
 /** Commands that compare versions or restore values. */
-export const restoringCommands = {
+export const restoreCommands = {
   diff: {
     summary: 'Compare two workspaces',
     traits: { severalWorkspaces: true },

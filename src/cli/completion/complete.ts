@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Argument, type Command, type Option } from 'commander';
 import { isRepeatable, splitsAtCommas } from '../flags.ts';
-import { normalisedArgs } from '../normalise-args.ts';
+import { normaliseArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 import type { CompletionSources, CompletionWord } from './project-sources.ts';
 
@@ -21,7 +21,7 @@ export async function complete(
   sourcesFor: (cursor: CompletionCursor) => CompletionSources,
 ): Promise<Completion> {
   const typed = words.at(-1) ?? '';
-  const cursor = cursorIn(program, [...normalisedArgs(program, words.slice(0, -1)), typed]);
+  const cursor = cursorIn(program, [...normaliseArgs(program, words.slice(0, -1)), typed]);
   const all = await candidatesAt(cursor, sourcesFor(cursor));
   if (typeof all === 'string') return { candidates: all, cursor };
   const { text, wanted } = cursor;

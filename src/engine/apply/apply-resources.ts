@@ -21,9 +21,9 @@ import {
   creates,
   failureOf,
   haltReason,
-  LostCreates,
   MissingReference,
   type ResourceWrite,
+  UnknownCreateCounter,
   UnrecordedIntent,
   UnsavedRecord,
   type WriteTools,
@@ -143,7 +143,7 @@ export interface ApplyInput extends WriteTools {
   /** Reads the workspace once. Throws if that fails, or if the API key belongs to another workspace. */
   verifyWorkspace(): Promise<void>;
   /** The counter that several parts of a plan share. If absent, the run has its own. */
-  readonly lostCreates?: LostCreates | undefined;
+  readonly lostCreates?: UnknownCreateCounter | undefined;
   /** After an abort, no further requests are sent, but requests in flight finish. The reason is the name of a signal, or an error. */
   readonly stop: AbortSignal;
   /** Also required for each write, in addition to the permission of the session. */
@@ -181,14 +181,14 @@ class ApplyRun {
   readonly #listed: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #recheck: Recheck;
   readonly #client: PlatformClient;
-  readonly #lostCreates: LostCreates;
+  readonly #lostCreates: UnknownCreateCounter;
   /** True if the plan was stale at the start. Computed only once, so that a long apply does not add a read to each create. */
   readonly #wasStale: boolean;
   readonly #started = new Set<Address>();
   readonly #abort = new AbortController();
 
   constructor(input: ApplyInput) {
-    const { plan, session, observing, now, stop, permission, lostCreates = new LostCreates() } = input;
+    const { plan, session, observing, now, stop, permission, lostCreates = new UnknownCreateCounter() } = input;
     this.warnings = plan.document.warnings;
     this.#input = input;
     this.#planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));

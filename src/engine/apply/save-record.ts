@@ -5,9 +5,9 @@ import { jsonEqual } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
-import { recordedKey, ruleOf, shownAt } from '../decide/field-rules.ts';
-import { baselineOf, isKept, recordedOf, stateEntryOf, textsToMask } from '../decide/state-entry.ts';
-import { differencesFromSent, type ShownAfter, shownAfterCreate } from '../decide/write-response.ts';
+import { recordedKey, ruleOf, valueInRecord } from '../decide/field-rules.ts';
+import { baselineOf, isKept, recordedOf, stateEntryOf, valuesToMask } from '../decide/state-entry.ts';
+import { differencesFromSent, type ValuesAfterWrite, valuesAfterCreate } from '../decide/write-response.ts';
 import { getRecord } from '../observe/read-records.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
@@ -40,7 +40,7 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
   try {
     const records = after?.records ?? [record];
     await fingerprints.prepare(
-      records.flatMap((each) => [...textsToMask(kind, { leaves, record: each, entry: previous })]),
+      records.flatMap((each) => [...valuesToMask(kind, { leaves, record: each, entry: previous })]),
     );
     const entry = stateEntryOf({
       kind,
@@ -66,7 +66,7 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
     throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
   if (after !== undefined) facts.ignored(after.notApplied);
-  for (const warning of differencesFromSent(kind, sent, after ?? shownAfterCreate(kind, record))) facts.warn(warning);
+  for (const warning of differencesFromSent(kind, sent, after ?? valuesAfterCreate(kind, record))) facts.warn(warning);
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
       `${planned.address} was written as ${record.id} in workspace ${actual}, but this run is for ${facts.workspaceId}`,
@@ -100,7 +100,7 @@ export function orphanFor(
 
 type Updated = SavedRecord & { readonly before: ShownRecord };
 
-interface AfterUpdate extends ShownAfter {
+interface AfterUpdate extends ValuesAfterWrite {
   /** The record as read after the update. */
   readonly read: ShownRecord | undefined;
   /** All records of the responses, whose secrets must be masked. */
@@ -117,7 +117,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   const reread = mustReadAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
 
   const shown = (path: LeafPath): unknown => {
-    const [oldValue, responded, read] = [before, response, reread].map((record) => shownAt(kind, record, path));
+    const [oldValue, responded, read] = [before, response, reread].map((record) => valueInRecord(kind, record, path));
     // Fields that were not sent keep their last observed value, so that a change by someone else is still detected.
     if (!sent.has(path)) return oldValue === undefined ? responded : oldValue;
     if (responded === undefined) return read;
@@ -134,7 +134,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
     const rule = ruleOf(kind, path);
     if (rule.hidden || rule.manual || isDriftIgnored(path)) return false;
     if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && isUnmasked(entry, path, value))) return false;
-    const [oldValue, newValue] = [shownAt(kind, before, path), shown(path)];
+    const [oldValue, newValue] = [valueInRecord(kind, before, path), shown(path)];
     if (newValue === undefined || oldValue === undefined) return false;
     return sameValue(rule, newValue, oldValue) && !sameValue(rule, newValue, revealSecrets(value));
   };
@@ -164,8 +164,8 @@ function mustReadAgain(
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
   return [...sent.keys()].some((path) => {
-    if (ruleOf(kind, path).hidden || shownAt(kind, response, path) !== undefined) return false;
-    if (isKept(entry, path) || shownAt(kind, before, path) !== undefined) return true;
+    if (ruleOf(kind, path).hidden || valueInRecord(kind, response, path) !== undefined) return false;
+    if (isKept(entry, path) || valueInRecord(kind, before, path) !== undefined) return true;
     const root = rootOf(path);
     return before[root] !== undefined && response[root] === undefined && !ruleOf(kind, path).writeOnly;
   });

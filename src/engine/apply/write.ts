@@ -11,7 +11,7 @@ import { fromForms, type Value, withReferences } from '../../values/value.ts';
 import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBody } from '../decide/body.ts';
 import { digestOf, isComplete } from '../decide/compare.ts';
 import type { Observation } from '../decide/observed.ts';
-import { differencesFromSent, shownAfterCreate } from '../decide/write-response.ts';
+import { differencesFromSent, valuesAfterCreate } from '../decide/write-response.ts';
 import { orphanFor, replacedOrphan, saveRecord } from './save-record.ts';
 import { MissingReference, type ResourceWrite, UnexpectedResponse, UnrecordedIntent } from './writing.ts';
 
@@ -185,7 +185,7 @@ async function findEarlierCreate(
   if (naturalKey === undefined) return undefined;
   const [found, ...others] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
   if (found === undefined || others.length > 0 || holders.has(idKey(planned.kind, found.id))) return undefined;
-  return differencesFromSent(kind, leaves, shownAfterCreate(kind, found)).length === 0 ? found : undefined;
+  return differencesFromSent(kind, leaves, valuesAfterCreate(kind, found)).length === 0 ? found : undefined;
 }
 
 /**

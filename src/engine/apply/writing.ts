@@ -90,7 +90,7 @@ export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 const MAX_LOST_CREATES = 3;
 
 /** Counts unknown creates in a row, of any kind, across all parts of a plan. */
-export class LostCreates {
+export class UnknownCreateCounter {
   #consecutive = 0;
 
   /** Counts a failed create. Ignores a create that was not sent. */
@@ -119,7 +119,7 @@ export function haltReason(
   if (cause instanceof LostLock) return 'another run or a forced unlock took the state lock';
   if (isUnsaved || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
-  if (error instanceof PlatformError && (error.status === 401 || error.saysForbidden)) {
+  if (error instanceof PlatformError && (error.status === 401 || error.isForbidden)) {
     return 'the platform refuses the API key';
   }
   if (error instanceof PlatformError && error.reason === 'aborted') return 'the run was interrupted';

@@ -8,7 +8,7 @@ import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import type { Facts } from './decision.ts';
 import type { Differences } from './differences.ts';
-import { fieldSchema, fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import { fieldSchema, fieldsOf, isConfigObject, ruleOf, valueInRecord } from './field-rules.ts';
 import type { KnownRecords, NamedRecord } from './known-records.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 import { shorten } from './write-response.ts';
@@ -60,7 +60,7 @@ function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> 
   const ignored = driftIgnored(facts);
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
-    const isShown = [record, published].some((each) => shownAt(kind, each, path) !== undefined);
+    const isShown = [record, published].some((each) => valueInRecord(kind, each, path) !== undefined);
     if (!ignored.has(path)) yield [path, revealSecrets(value)];
     else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealSecrets(value)];
   }
@@ -130,7 +130,9 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
       if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
     }
     for (const path of ignored) {
-      const value = [record, published].map((each) => shownAt(kind, each, path)).find((each) => each !== undefined);
+      const value = [record, published]
+        .map((each) => valueInRecord(kind, each, path))
+        .find((each) => each !== undefined);
       if (isUnder(path, root) && value !== undefined) yield [path, value];
     }
   }
@@ -224,7 +226,7 @@ export function updateWarnings(
   for (const root of roots) {
     const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
     const erasable = fieldsOf(facts.kind, root).filter(
-      (path) => !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+      (path) => !facts.leaves.has(path) && !released.has(path) && valueInRecord(facts.kind, base, path) === undefined,
     );
     if (erasable.length > 0) warnings.push(resendWarning(facts.kind, erasable));
   }
@@ -234,15 +236,15 @@ export function updateWarnings(
 /** Lists secrets first, because an erased secret cannot be recovered from the platform. */
 function resendWarning(kind: Kind, erasable: readonly LeafPath[]): Remark {
   const rank = (path: LeafPath): number => {
-    const { writeOnly, costly } = ruleOf(kind, path);
-    return writeOnly ? 0 : costly ? 1 : 2;
+    const { writeOnly, hardToRestore } = ruleOf(kind, path);
+    return writeOnly ? 0 : hardToRestore ? 1 : 2;
   };
   const fields = erasable.toSorted((a, b) => rank(a) - rank(b));
   return { message: resendMessage(fields), may_erase: fields };
 }
 
 export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { released }: Differences): string[] {
-  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
+  const hidden = released.filter((path) => valueInRecord(kind, record, path) === undefined);
   return hidden.map(
     (path) =>
       `${path} was removed from the manifest and is no longer sent. The platform does not return it, and may erase it when ${rootOf(path)} is resent.`,

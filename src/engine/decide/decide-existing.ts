@@ -21,12 +21,12 @@ import { digestOf } from './compare.ts';
 import {
   creationStep,
   type Decision,
+  decisionWithoutWrite,
   type Facts,
   formsOf,
   plainLeaves,
-  plannedAs,
+  toPlannedResource,
   waitFor,
-  withoutWrite,
 } from './decision.ts';
 import { differencesOf } from './differences.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
@@ -101,15 +101,16 @@ function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChang
   const [sameKeyRecord] = others;
   if (facts.kind.create === undefined && sameKeyRecord === undefined) {
     const reason = `the workspace has no record with this ${fields}`;
-    return withoutWrite(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
+    return decisionWithoutWrite(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
   }
   if (!facts.mayReplace) {
     const { address } = facts.binding.resource;
     const steps: NextStep[] = [{ action: 'replace', address, id }];
-    return withoutWrite(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
+    return decisionWithoutWrite(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
   }
   const obstacle = takeoverProblem(facts, others);
-  if (obstacle !== undefined) return withoutWrite(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
+  if (obstacle !== undefined)
+    return decisionWithoutWrite(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   const orphanWarning = { message: `${id} stays active and becomes an orphan: delete it in the dashboard` };
   if (sameKeyRecord !== undefined) {
     const how = `${fields} now identifies this record instead of ${id}`;
@@ -118,7 +119,7 @@ function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChang
   }
   const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
   return {
-    planned: plannedAs(facts, 'replace', {
+    planned: toPlannedResource(facts, 'replace', {
       id,
       reason,
       changes,
@@ -161,12 +162,12 @@ function decideUpdate(outcome: ComparedFacts): Decision {
   const problems =
     record === undefined ? [] : resentFields({ ...sending, kind, record, published: standIn(published) }).problems;
   if (problems.length > 0) {
-    return withoutWrite(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
+    return decisionWithoutWrite(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
   }
   const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
   const omitted = omittedIdsOf(kind, sending, facts.records);
   return {
-    planned: plannedAs(facts, 'update', {
+    planned: toPlannedResource(facts, 'update', {
       id,
       reason: [found?.how, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
       changes: differences.changes,
@@ -192,7 +193,7 @@ function decideSettled(outcome: ComparedFacts): Decision {
   const steps = manualSteps(facts, manual, record);
   const action: Action = isImport ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   return {
-    planned: plannedAs(facts, action, {
+    planned: toPlannedResource(facts, action, {
       id,
       reason: settledReason(outcome, action),
       changes: differences.changes,

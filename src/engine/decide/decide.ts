@@ -4,7 +4,15 @@ import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { writes } from '../plan/plan-actions.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import { decideExisting, manualSteps } from './decide-existing.ts';
-import { creationStep, type Decision, type Facts, formsOf, plannedAs, waitFor, withoutWrite } from './decision.ts';
+import {
+  creationStep,
+  type Decision,
+  decisionWithoutWrite,
+  type Facts,
+  formsOf,
+  toPlannedResource,
+  waitFor,
+} from './decision.ts';
 import { creationOf } from './differences.ts';
 import { publishSteps } from './publication.ts';
 
@@ -38,7 +46,7 @@ function decideAction(facts: Facts): Decision {
   const { binding, observation, holder } = facts;
   if (observation.status === 'shown' && holder !== undefined) {
     const reason = `the record ${observation.record.id} is already managed as ${holder}`;
-    return withoutWrite(facts, 'blocked', { reason });
+    return decisionWithoutWrite(facts, 'blocked', { reason });
   }
   const closedOrphan = closedOrphanOf(facts);
   if (closedOrphan !== undefined) return refuseClosed(facts, closedOrphan);
@@ -52,7 +60,7 @@ function decideAction(facts: Facts): Decision {
       const reason = `the unknown create sent at ${pending.since} succeeded, but the manifest has changed since`;
       const address = addressInState(facts);
       const steps: NextStep[] = [{ action: 'import', address, id: observation.record.id, reason: 'succeeded' }];
-      return withoutWrite(facts, 'unknown', { reason, steps });
+      return decisionWithoutWrite(facts, 'unknown', { reason, steps });
     }
     const foundBy = 'the unknown create succeeded: its record was found by its natural key';
     return decideExisting(facts, { record: observation.record, found: { how: foundBy, isOurs: true } });
@@ -95,7 +103,7 @@ function refuseClosed(facts: Facts, { id, closed }: Orphan): Decision {
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
     { action: 'close_orphan', id, because: 'deleted' },
   ];
-  return withoutWrite(facts, 'blocked', { reason, steps });
+  return decisionWithoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** Handles a known record that was not found. It may have been deleted, or the platform may lag or fail, so a person has to decide. */
@@ -118,7 +126,7 @@ function decideMissing(facts: Facts): Decision {
     returnedOrphan !== undefined
       ? [{ action: 'import', address, id: returnedOrphan.id, reason: 'former' }]
       : [{ action: 'wait' }, { action: 'recreate', address, ...(isNamed && { remove_id: true as const }) }];
-  return withoutWrite(facts, 'blocked', { reason, steps });
+  return decisionWithoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** Blocks a resource whose record belongs to another workspace, where this run must not write. */
@@ -131,14 +139,14 @@ function decideForeign(facts: Facts, workspaceId: string): Decision {
       ? { action: 'correct_id' }
       : { action: 'release', address: resource.address, id: entry.id, or: 'correct_workspace' },
   ];
-  return withoutWrite(facts, 'blocked', { reason, steps });
+  return decisionWithoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** @param recreates the id of the missing record that the new one replaces. */
 function decideCreate(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
-    return withoutWrite(facts, 'blocked', {
+    return decisionWithoutWrite(facts, 'blocked', {
       reason: `no record in this workspace has the id ${binding.resource.id}`,
       steps: [{ action: 'correct_id' }],
     });
@@ -146,17 +154,17 @@ function decideCreate(facts: Facts, reason: string, recreates?: string): Decisio
   if (facts.concurrentCreate !== undefined && facts.concurrentCreate !== binding.resource.address) {
     const steps: NextStep[] = [{ action: 'resolve_first', address: facts.concurrentCreate }];
     const reason = `the unknown create of ${facts.concurrentCreate} may have created this record`;
-    return withoutWrite(facts, 'unknown', { reason, steps });
+    return decisionWithoutWrite(facts, 'unknown', { reason, steps });
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {
-    return withoutWrite(facts, 'manual', { reason, changes, steps: [creationStep(facts), ...facts.missing] });
+    return decisionWithoutWrite(facts, 'manual', { reason, changes, steps: [creationStep(facts), ...facts.missing] });
   }
   if (facts.missing.length > 0) return waitFor(facts, facts.missing);
   const manual = changes.filter((change) => change.manual);
   const steps = [...manualSteps(facts, manual, undefined), ...publishSteps(kind, undefined, true)];
   return {
-    planned: plannedAs(facts, 'create', {
+    planned: toPlannedResource(facts, 'create', {
       reason,
       changes,
       ...(recreates !== undefined && { recreates }),
@@ -173,7 +181,7 @@ function decideCreate(facts: Facts, reason: string, recreates?: string): Decisio
  * Warns about fields that the manifest omits but a new record needs because of another field, such as the API key of a provider.
  */
 function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
-  return Object.entries(kind.fields).flatMap(([path, { needlessWith: requirement }]) => {
+  return Object.entries(kind.fields).flatMap(([path, { unnecessaryIf: requirement }]) => {
     const value = requirement && leaves.get(requirement.field);
     if (requirement === undefined || typeof value !== 'string' || value === requirement.value || leaves.has(path))
       return [];
@@ -201,7 +209,7 @@ function decideUnknownCreate(facts: Facts, { since }: PendingCreate): Decision {
     { action: 'import', address, id: null, reason: isListed ? 'not_listed' : 'found' },
     { action: 'resolve_not_created', address },
   ];
-  return withoutWrite(facts, 'unknown', { reason, steps });
+  return decisionWithoutWrite(facts, 'unknown', { reason, steps });
 }
 
 /** Returns the address of the unknown create. A renamed resource keeps its earlier address until an apply. */

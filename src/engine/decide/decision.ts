@@ -63,13 +63,17 @@ export interface Decision {
 
 /** Returns the decision for a resource whose references cannot be resolved yet. */
 export function waitFor(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
-  return withoutWrite(facts, 'manual', { reason: 'waits for a record that it refers to', changes, steps: [...steps] });
+  return decisionWithoutWrite(facts, 'manual', {
+    reason: 'waits for a record that it refers to',
+    changes,
+    steps: [...steps],
+  });
 }
 
 /** Returns a decision that writes nothing. */
-export function withoutWrite(facts: Facts, action: Action, details: PlannedDetails): Decision {
+export function decisionWithoutWrite(facts: Facts, action: Action, details: PlannedDetails): Decision {
   return {
-    planned: plannedAs(facts, action, details),
+    planned: toPlannedResource(facts, action, details),
     id: facts.binding.entry?.id,
     settled: undefined,
     warnings: [],
@@ -78,7 +82,7 @@ export function withoutWrite(facts: Facts, action: Action, details: PlannedDetai
 
 type PlannedDetails = Partial<PlannedResource> & { readonly reason: string };
 
-export function plannedAs({ binding }: Facts, action: Action, details: PlannedDetails): PlannedResource {
+export function toPlannedResource({ binding }: Facts, action: Action, details: PlannedDetails): PlannedResource {
   const { resource, previousAddress, entry } = binding;
   return {
     address: resource.address,
@@ -113,7 +117,7 @@ export function plainLeaves(leaves: Leaves): JsonObject {
 
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
   readonly state: State;
-  /** Prepared for all secrets of the resources and for the values of `textsToMask`. */
+  /** Prepared for all secrets of the resources and for the values of `valuesToMask`. */
   readonly fingerprints: Fingerprints;
   /** True to resend fields whose last update the platform ignored. */
   readonly retryIgnored?: boolean;

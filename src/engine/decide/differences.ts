@@ -9,8 +9,8 @@ import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.
 import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { compareLeaf, isComplete, isFingerprint, sameValue, type Verdict } from './compare.ts';
-import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, isCleared, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
+import { ruleOf, valueInRecord } from './field-rules.ts';
+import { baselineOf, isCleared, isKept, plainOf, recordedOf, toFingerprintText } from './state-entry.ts';
 
 export interface CompareInput {
   readonly kind: Kind;
@@ -82,7 +82,7 @@ export function differencesOf(facts: CompareInput): Differences {
 function compareFields(facts: CompareInput) {
   const { kind, entry, fingerprints, published, owners, adopting } = facts;
   const helpers = {
-    fingerprintOf: (shown: unknown): string => fingerprints.of(maskable(shown)),
+    fingerprintOf: (shown: unknown): string => fingerprints.of(toFingerprintText(shown)),
     formOf: (shown: unknown): Json => mask(shown as Json, fingerprints),
   };
   return (path: LeafPath, desired: Value) => {
@@ -101,7 +101,7 @@ function compareFields(facts: CompareInput) {
       ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
       adopting,
       kept: isKept(entry, path),
-      published: published && shownAt(kind, published.record, path),
+      published: published && valueInRecord(kind, published.record, path),
     });
     return { verdict, referents };
   };
@@ -118,7 +118,7 @@ function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | 
  * platform omits empty fields.
  */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
-  if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
+  if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : valueInRecord(kind, record, path);
   return plainOf(baselineOf(entry, path));
 }
 
@@ -138,7 +138,7 @@ function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSy
     const shown = observedAt(facts, path);
     const hasOtherValue =
       shown !== undefined && isTainted(desired) && (verdict.cause !== 'manifest' || recorded === undefined);
-    const before = hasOtherValue ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
+    const before = hasOtherValue ? fingerprints.of(toFingerprintText(shown)) : fingerprintIn(recorded);
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return {
       ...common,

@@ -16,7 +16,7 @@ export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value
 }
 
 /** Returns the value of a leaf in a record, if any. Ignores write-only fields, because the platform may return masks in them. */
-export function shownAt(kind: KindSchema, record: object | undefined, path: LeafPath): unknown {
+export function valueInRecord(kind: KindSchema, record: object | undefined, path: LeafPath): unknown {
   return ruleOf(kind, path).writeOnly === true ? undefined : valueAt(record, path);
 }
 

@@ -6,7 +6,7 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import { sameValue } from './compare.ts';
-import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import { fieldsOf, isConfigObject, ruleOf, valueInRecord } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
 /** Returns the step to publish a record after a write, if any. `record` is undefined if the plan used the state entry instead. */
@@ -64,10 +64,10 @@ export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, ver
     const unknownFields: LeafPath[] = [];
     for (const path of fields) {
       const remembered = baselineOf(entry, path) ?? recordedOf(entry, path);
-      const shown = shownAt(kind, record, path) as Json | undefined;
+      const shown = valueInRecord(kind, record, path) as Json | undefined;
       const after = shown ?? plainOf(remembered);
       const isRemembered = shown === undefined && after !== undefined;
-      const before = shownAt(kind, version, path) as Json | undefined;
+      const before = valueInRecord(kind, version, path) as Json | undefined;
       if (isCurrent && isRemembered && before !== undefined) continue;
       if (ruleOf(kind, path).writeOnly || !isVersionShown) {
         if (after !== undefined || remembered !== undefined) unknownFields.push(path);
@@ -96,7 +96,7 @@ interface PublicationGap {
 }
 
 /** Adds a notice about the changes that publishing the current draft would make. */
-export function withGap(
+export function withDraftNotice(
   planned: PlannedResource,
   { unpublished }: Pick<PublicationGap, 'unpublished'>,
 ): PlannedResource {
@@ -117,7 +117,7 @@ export function withoutVersion(
 }
 
 /** Adds a notice about further changes that publishing makes after this update. Removes the publish step if it would change nothing. */
-export function withGapAfter(
+export function withDraftNoticeAfterUpdate(
   planned: PlannedResource,
   kind: Kind,
   { unpublished, version }: PublicationGap,
@@ -127,7 +127,7 @@ export function withGapAfter(
   const others = unpublished.filter((path) => !changed.has(path));
   const isPublished = planned.changes.every(
     ({ path, after, sensitive }) =>
-      !sensitive && after !== undefined && sameValue(ruleOf(kind, path), after, shownAt(kind, version, path)),
+      !sensitive && after !== undefined && sameValue(ruleOf(kind, path), after, valueInRecord(kind, version, path)),
   );
   const remaining = isPublished && others.length === 0 ? steps.filter(({ action }) => action !== 'publish') : steps;
   return {

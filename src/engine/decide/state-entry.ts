@@ -4,7 +4,7 @@ import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json, jsonEqual, mapParts } from '../../values/json.ts';
 import { type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.ts';
 import { isTainted } from '../../values/value.ts';
-import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import { isConfigObject, ruleOf, valueInRecord } from './field-rules.ts';
 
 /** Returns the value that the platform returned right after the last apply; undefined if unknown. */
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
@@ -63,13 +63,13 @@ export interface EntryFacts {
   readonly shown?: (path: LeafPath) => unknown;
 }
 
-/** Returns the state entry of a record after a write or a read. The fingerprints of `textsToMask` must be prepared. */
+/** Returns the state entry of a record after a write or a read. The fingerprints of `valuesToMask` must be prepared. */
 export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const { kind, record, previous, fingerprints } = facts;
   const recorded: Record<LeafPath, Json> = {};
   const observed: Record<LeafPath, Json> = {};
   const unobserved: LeafPath[] = [];
-  const shownBy = facts.shown ?? ((path: LeafPath) => shownAt(kind, record, path));
+  const shownBy = facts.shown ?? ((path: LeafPath) => valueInRecord(kind, record, path));
   const keepBaseline = (path: LeafPath): void => {
     const value = previous?.observed[path];
     if (value !== undefined) observed[path] = value;
@@ -88,7 +88,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     const shown = facts.driftIgnored.has(path) ? undefined : shownBy(path);
     if (shown !== undefined) {
       const form = isTainted(value)
-        ? { $fingerprint: fingerprints.of(maskable(shown)) }
+        ? { $fingerprint: fingerprints.of(toFingerprintText(shown)) }
         : mask(shown as Json, fingerprints);
       if (!jsonEqual(form, masked)) observed[path] = form;
     } else if (jsonEqual(recordedOf(previous, path), masked)) {
@@ -123,25 +123,25 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
  * Yields the values whose fingerprints `stateEntryOf` and the comparison need: the values that the platform returns in fields in which a
  * secret is or was sent.
  */
-export function* textsToMask(
+export function* valuesToMask(
   kind: Kind,
   { leaves, record, entry }: { leaves: Leaves; record: ShownRecord; entry: ResourceEntry | undefined },
 ): Generator<string> {
   for (const [path, value] of leaves) {
     if (!isTainted(value) && !isMasked(baselineOf(entry, path))) continue;
-    const shown = shownAt(kind, record, path);
-    if (shown !== undefined) yield maskable(shown);
+    const shown = valueInRecord(kind, record, path);
+    if (shown !== undefined) yield toFingerprintText(shown);
   }
 }
 
 /** True if the entry contains fingerprints of secrets. Values from the platform must then be compared by fingerprint. */
-export function recordsSecret(entry: ResourceEntry | undefined): boolean {
+export function hasSecretFingerprints(entry: ResourceEntry | undefined): boolean {
   if (entry === undefined) return false;
   return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
 }
 
 /** Converts a value from the platform to a string for fingerprinting. */
-export function maskable(shown: unknown): string {
+export function toFingerprintText(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown);
 }
 

@@ -4,18 +4,18 @@ import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
-import { ruleOf, shownAt } from './field-rules.ts';
+import { ruleOf, valueInRecord } from './field-rules.ts';
 
 /** Returns the values after a create, which are known only from the response. */
-export function shownAfterCreate(kind: Kind, record: ShownRecord): ShownAfter {
+export function valuesAfterCreate(kind: Kind, record: ShownRecord): ValuesAfterWrite {
   return {
     notApplied: new Set(),
-    shown: (path) => shownAt(kind, record, path),
+    shown: (path) => valueInRecord(kind, record, path),
     showsObject: (root) => (record[root] ?? null) !== null,
   };
 }
 
-export interface ShownAfter {
+export interface ValuesAfterWrite {
   /** The leaves for which the platform kept its own value. */
   readonly notApplied: ReadonlySet<LeafPath>;
   shown(path: LeafPath): unknown;
@@ -23,7 +23,7 @@ export interface ShownAfter {
 }
 
 /** Returns a warning for each field for which the platform returned a value that differs from the sent value. */
-export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
+export function differencesFromSent(kind: Kind, sent: Leaves, after: ValuesAfterWrite): Remark[] {
   const kept = new Map<LeafPath, Json | undefined>();
   const warnings: string[] = [];
   for (const path of [...sent.keys()].sort()) {

@@ -9,7 +9,7 @@ import type { Decision, RunFacts } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import type { Observation } from '../decide/observed.ts';
-import { recordsSecret } from '../decide/state-entry.ts';
+import { hasSecretFingerprints } from '../decide/state-entry.ts';
 
 /** The last decision for each resource, with its inputs. It can usually be reused if the resource was not loaded again. */
 const lastDecisions = new WeakMap<
@@ -87,7 +87,7 @@ export class DecideAhead {
       kindNamed(resource.kind).naturalKey === undefined &&
       kindNamed(resource.kind).alwaysSent === undefined &&
       isPlain(resource.spec) &&
-      !recordsSecret(entry)
+      !hasSecretFingerprints(entry)
     );
   }
 }

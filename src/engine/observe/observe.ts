@@ -7,7 +7,7 @@ import type { Binding, BindingRequest, Bound } from '../decide/bind.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import type { Observed } from '../decide/observed.ts';
-import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
+import { hasSecretFingerprints, valuesToMask } from '../decide/state-entry.ts';
 import { DecideAhead } from './decide-ahead.ts';
 import type { PublicationsRequest } from './plan-publications.ts';
 import type { ReadAhead } from './read-ahead.ts';
@@ -68,9 +68,9 @@ function* shownSecrets({ bindings }: Bound, observed: Observed): Generator<strin
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);
     if (observation.status !== 'shown' || binding === undefined) continue;
-    if (!isTainted(binding.resource.spec) && !recordsSecret(binding.entry)) continue;
+    if (!isTainted(binding.resource.spec) && !hasSecretFingerprints(binding.entry)) continue;
     const kind = kindNamed(binding.resource.kind);
     const { record } = observation;
-    yield* textsToMask(kind, { leaves: leavesOf(kind, binding.resource.spec), entry: binding.entry, record });
+    yield* valuesToMask(kind, { leaves: leavesOf(kind, binding.resource.spec), entry: binding.entry, record });
   }
 }

@@ -5,7 +5,12 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Plan } from '../decide/make-plan.ts';
-import { draftDifferences, withGap, withGapAfter, withoutVersion } from '../decide/publication.ts';
+import {
+  draftDifferences,
+  withDraftNotice,
+  withDraftNoticeAfterUpdate,
+  withoutVersion,
+} from '../decide/publication.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './read-records.ts';
@@ -50,7 +55,7 @@ export async function planWithPublications(
     const cached = cache?.get(observation.record.id);
     if (cached === undefined || cached.inputs !== inputsDigest(observation.record, entry))
       return cache !== undefined || status === 'unclear';
-    compared.set(planned.address, withGap(planned, cached));
+    compared.set(planned.address, withDraftNotice(planned, cached));
     return false;
   });
   const wanted = [...drafts.filter(mustCompare), ...others.slice(0, MAX_UNCHANGED)];
@@ -67,7 +72,10 @@ export async function planWithPublications(
     cache?.set(record.id, { inputs: inputsDigest(record, entry), unpublished });
     const gap = { unpublished, version };
     const isAfter = selection === 'changes' && planned.action === 'update';
-    compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
+    compared.set(
+      planned.address,
+      isAfter ? withDraftNoticeAfterUpdate(planned, kind, gap) : withDraftNotice(planned, gap),
+    );
   });
   if (compared.size === 0) return plan;
   const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);

@@ -7,7 +7,7 @@ import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { isLoopback } from '../../values/loopback.ts';
 import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
-import { leavesOf, shownAt } from '../decide/field-rules.ts';
+import { leavesOf, valueInRecord } from '../decide/field-rules.ts';
 import type { Candidate, Observation, Observed } from '../decide/observed.ts';
 import { idsByName } from '../decide/references.ts';
 import { eachConcurrently } from './each-concurrently.ts';
@@ -145,7 +145,7 @@ async function publishedOf(
 ): Promise<PublishedRecord | undefined> {
   if (kind.published === undefined) return undefined;
   const isHidden = [...leavesOf(kind, binding.resource.spec).keys()].some(
-    (path) => shownAt(kind, record, path) === undefined,
+    (path) => valueInRecord(kind, record, path) === undefined,
   );
   return isHidden ? kind.published(options.client, record) : undefined;
 }

@@ -22,13 +22,13 @@ export async function getRecord(
     if (actual !== workspaceId) return { status: 'foreign', workspaceId: actual };
     return { status: 'shown', record };
   } catch (error) {
-    if (error instanceof PlatformError && error.saysMissing) return { status: 'missing' };
+    if (error instanceof PlatformError && error.isMissing) return { status: 'missing' };
     throw error;
   }
 }
 
 /** Returns the observation for an id that a list does not contain. */
-export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observation {
+export function observationWithoutRecord(id: string, { workspaceCheck }: PlatformClient): Observation {
   const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }
@@ -77,9 +77,9 @@ export async function readList<T>(
       }
     });
   } catch (error) {
-    if (error instanceof PlatformError && (error.saysMissing || error.saysForbidden)) {
+    if (error instanceof PlatformError && (error.isMissing || error.isForbidden)) {
       throw new UserError(`${error.message}: cannot read workspace ${workspaceId}`, {
-        hint: error.saysMissing
+        hint: error.isMissing
           ? 'Check base_url (without /api/v1), workspace_id and api_key.'
           : 'Check workspace_id and api_key: the key must belong to that workspace.',
         cause: error,
@@ -111,14 +111,14 @@ export function* matchToList(
       continue;
     }
     if (isRecorded && id === resource.id) {
-      yield [address, unlisted(id, client)];
+      yield [address, observationWithoutRecord(id, client)];
       continue;
     }
     const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
     const [record, ...others] = key === undefined ? [] : (byKey.get(key) ?? []);
     const wasKnown = isRecorded || (pending === undefined && released !== undefined);
     if (record === undefined) {
-      yield [address, isRecorded ? unlisted(id, client) : { status: wasKnown ? 'missing' : 'absent' }];
+      yield [address, isRecorded ? observationWithoutRecord(id, client) : { status: wasKnown ? 'missing' : 'absent' }];
     } else if (others.length > 0) problems.push(ambiguityProblem(resource, [record, ...others]));
     else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }

@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Observation } from '../decide/observed.ts';
-import { getRecord, type ObserveOptions, readList, unlisted } from './read-records.ts';
+import { getRecord, type ObserveOptions, observationWithoutRecord, readList } from './read-records.ts';
 
 export type Recheck = ReturnType<typeof createRecheck>;
 
@@ -23,7 +23,7 @@ export function createRecheck(
       if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
       if (kind.list === undefined) return { status: 'absent' };
       const record = (await listOf(kind)).byId.get(id);
-      return record === undefined ? unlisted(id, client) : { status: 'shown', record };
+      return record === undefined ? observationWithoutRecord(id, client) : { status: 'shown', record };
     },
     /** Returns true if the list contains a record with this natural key; false for kinds without a list. */
     holdsKey: async (kind: Kind, key: string): Promise<boolean> =>

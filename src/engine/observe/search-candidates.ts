@@ -5,7 +5,7 @@ import { isMasked } from '../../state/fingerprint.ts';
 import { managedRecords } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import { evidenceOf, likelihood, MAX_OFFERED } from '../decide/compare.ts';
-import { shownAt } from '../decide/field-rules.ts';
+import { valueInRecord } from '../decide/field-rules.ts';
 import type { Candidate } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { getRecord, type ObserveOptions } from './read-records.ts';
@@ -46,7 +46,7 @@ export async function searchCandidates(
     const candidates = records
       .map((record) => ({
         id: record.id,
-        ...evidenceOf(kind, sent, (path) => shownAt(kind, record, path)),
+        ...evidenceOf(kind, sent, (path) => valueInRecord(kind, record, path)),
         mentions: mentions.get(record.id) ?? [],
       }))
       .filter((candidate) => likelihood(candidate) > 0)

@@ -20,7 +20,7 @@ import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lo
 
 export interface FleetStatements {
   /** Executes a statement and returns its rows. Without values, `text` may contain several statements; they form one transaction. */
-  ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
+  query(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
 }
 
 /** The database of a fleet. All errors, including temporary ones, are `UserError`s. */
@@ -84,7 +84,7 @@ export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = '
 export class FleetStarting extends UserError {}
 
 /** Wraps a database so that queries throw `FleetStarting` before the tables exist. */
-export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
+export function withStartingErrors(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
   const withStartingError = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -98,7 +98,7 @@ export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): 
   };
   return {
     ...database,
-    ask: (text, ...values) => withStartingError(database.ask(text, ...values)),
+    query: (text, ...values) => withStartingError(database.query(text, ...values)),
     atomically: (work) => withStartingError(database.atomically(work)),
   };
 }
@@ -116,7 +116,7 @@ function fleetDatabase(database: Database, properties: DatabaseProperties): Flee
     }
   };
   const statementsOn = (connection: Statements): FleetStatements => ({
-    ask: (text, ...values) => withUserErrors(() => connection.query(text, values, signal)),
+    query: (text, ...values) => withUserErrors(() => connection.query(text, values, signal)),
   });
   return {
     ...properties,

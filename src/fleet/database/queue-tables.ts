@@ -28,8 +28,8 @@ function supportedVersion(): number {
 }
 
 /** Returns the version of the tables; 0 if there are none. @throws UserError if the tables belong to a newer pg-boss or another program. */
-export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
-  const [found] = await ask(
+export async function queueVersion({ query, location }: FleetDatabase): Promise<number> {
+  const [found] = await query(
     `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
   );
   if (found?.has_version !== true) {
@@ -38,7 +38,7 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
       hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
     });
   }
-  const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
+  const [row] = await query(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
   if (Number(row?.version) <= supportedVersion()) return Number(row?.version);
   throw new UserError(
     `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this version of voxform supports ${supportedVersion()}`,
@@ -47,19 +47,19 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
 }
 
 /** Returns the seconds since the oldest queued job was due; 0 if there is none. */
-export async function queuedLateness({ ask }: FleetStatements): Promise<number> {
-  const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
+export async function queuedLateness({ query }: FleetStatements): Promise<number> {
+  const [found] = await query(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
   // The table does not exist until a process has served the fleet.
   if (found?.has_job !== true) return 0;
-  const [row] = await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
+  const [row] = await query(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
 FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.singleton_key
 WHERE ${IS_QUEUED} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
   return Math.max(0, Number(row?.lateness ?? 0));
 }
 
 /** Returns the pg-boss groups of queued jobs that contain one of these groups. */
-export async function queuedGroups({ ask }: FleetStatements, groups: readonly string[]): Promise<string[]> {
-  const rows = await ask(
+export async function queuedGroups({ query }: FleetStatements, groups: readonly string[]): Promise<string[]> {
+  const rows = await query(
     `SELECT DISTINCT group_id FROM ${QUEUE_SCHEMA}.job WHERE ${IS_QUEUED} AND string_to_array(group_id, ' ') && $1::text[]`,
     groups,
   );

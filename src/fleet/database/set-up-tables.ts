@@ -16,11 +16,11 @@ export async function setUpTables(database: FleetDatabase, steps = schemaSteps):
   const { queueVersion } = await import('./queue-tables.ts');
   await queueVersion(database);
   await database.atomically(async (statements) => {
-    await statements.ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${FLEET_SCHEMA}'))`);
+    await statements.query(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${FLEET_SCHEMA}'))`);
     const { version, hasSchema } = await versionIn(database, statements, steps);
     if (version >= steps.length) return;
-    if (!hasSchema) await statements.ask(`CREATE SCHEMA ${FLEET_SCHEMA}`);
-    await statements.ask(stepsAfter(version, steps));
+    if (!hasSchema) await statements.query(`CREATE SCHEMA ${FLEET_SCHEMA}`);
+    await statements.query(stepsAfter(version, steps));
   });
 }
 
@@ -59,7 +59,7 @@ async function versionIn(
   statements: FleetStatements,
   steps: readonly SchemaStep[],
 ): Promise<ExistingSchema> {
-  const [row] = await statements.ask(
+  const [row] = await statements.query(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
   current_setting('server_encoding') AS encoding,
   EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
@@ -85,7 +85,9 @@ async function versionIn(
   }
   if (taken.length === 0) return { version: 0, hasSchema };
   const versions =
-    Number(row?.columns) === 2 ? await statements.ask(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`) : [];
+    Number(row?.columns) === 2
+      ? await statements.query(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`)
+      : [];
   const versionOf = (part: string): number => Number(versions.find((each) => each.part === part)?.version ?? 0);
   const version = versionOf('fleet');
   if (version === 0) {

@@ -49,7 +49,7 @@ export function commentOf(report: PullReport, host: HostName): string {
     marker: markerOf(pull.source),
     text: hostKinds[host].commentSafe(text),
     footer: `<sub>Plan of commit ${pull.head.slice(0, 10)}.${link}</sub>`,
-    limit: hostKinds[host].longestComment,
+    limit: hostKinds[host].maxCommentLength,
   });
 }
 

@@ -28,13 +28,13 @@ interface ClaimTerms {
  * @throws UserError if another address has the same workspace.
  */
 export async function claimWorkspace(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { address, holder, workspaceId, baseUrl }: WorkspaceClaim,
   { expiry, corrects }: ClaimTerms,
 ): Promise<void> {
   const workspace = [address, workspaceId, baseUrl];
   // ON CONFLICT also detects a claim that is committed after the start of this statement.
-  const [claimed] = await ask(
+  const [claimed] = await query(
     `WITH corrected AS (UPDATE ${S}.workspaces SET workspace_id = $2, base_url = $3
   WHERE $6 AND address = $1 AND (workspace_id, base_url) IS DISTINCT FROM ($2, $3))
 INSERT INTO ${S}.claims AS c (address, workspace_id, base_url, holders, until)
@@ -53,7 +53,7 @@ RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })
     if (conflict !== undefined) throw conflict;
     return;
   }
-  const [other] = await ask(OTHER_CLAIM, ...workspace);
+  const [other] = await query(OTHER_CLAIM, ...workspace);
   throw inUseError(address, String(other?.address ?? 'another address'));
 }
 
@@ -96,12 +96,12 @@ function inUseError(address: string, twin: string): UserError {
 
 /** Renews the claims of these holders. */
 export async function renewWorkspaces(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   holders: readonly string[],
   expiry: number,
 ): Promise<void> {
   if (holders.length === 0) return;
-  await ask(
+  await query(
     `UPDATE ${S}.claims SET until = greatest(until, now() + $2 * interval '1 millisecond') WHERE holders && $1::text[]`,
     holders,
     expiry,
@@ -109,8 +109,8 @@ export async function renewWorkspaces(
 }
 
 /** Releases the claims of these holders. A claim that also has other holders remains. */
-export async function releaseWorkspaces({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
-  await ask(
+export async function releaseWorkspaces({ query }: FleetStatements, holders: readonly string[]): Promise<void> {
+  await query(
     `WITH ended AS (DELETE FROM ${S}.claims WHERE holders <@ $1::text[])
 UPDATE ${S}.claims SET holders = ARRAY(SELECT h FROM unnest(holders) AS h WHERE h <> ALL ($1::text[]))
 WHERE holders && $1::text[] AND NOT holders <@ $1::text[]`,

@@ -38,9 +38,9 @@ export function claimComparison(
   { atomically }: FleetDatabase,
   { address, resource, baseUrl, by, timeout }: ComparisonClaim,
 ): Promise<string> {
-  return atomically(async ({ ask }) => {
-    await ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('comparisons'))`);
-    const [running] = await ask(
+  return atomically(async ({ query }) => {
+    await query(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('comparisons'))`);
+    const [running] = await query(
       `SELECT count(*)::integer AS all, count(*) FILTER (WHERE base_url = $1)::integer AS same FROM ${S}.comparisons WHERE until > now()`,
       baseUrl,
     );
@@ -52,7 +52,7 @@ export function claimComparison(
       throw new UserError(
         `Calls of ${MAX_CONCURRENT} platforms are already being read. Try again when one comparison has finished.`,
       );
-    const [row] = await ask(
+    const [row] = await query(
       `INSERT INTO ${S}.comparisons AS c (address, resource, base_url, asked_at, asked_by, until)
 VALUES ($1, $2, $3, now(), $4, now() + $5 * interval '1 millisecond')
 ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, asked_at = now(), asked_by = excluded.asked_by,
@@ -63,7 +63,7 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
       by,
       timeout,
     );
-    await ask(
+    await query(
       `DELETE FROM ${S}.comparisons WHERE address = $1 AND resource NOT IN
   (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MAX_STORED})`,
       address,
@@ -74,11 +74,11 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
 
 /** Stores the result of a comparison, unless the comparison was requested again in the meantime. */
 export async function storeComparison(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { address, resource, claim }: { readonly address: string; readonly resource: string; readonly claim: string },
   { html, problem }: { readonly html?: string; readonly problem?: string },
 ): Promise<void> {
-  await ask(
+  await query(
     `UPDATE ${S}.comparisons SET until = NULL, html = $4, problem = $5 WHERE address = $1 AND resource = $2 AND asked_at = $3::timestamptz`,
     address,
     resource,
@@ -88,8 +88,8 @@ export async function storeComparison(
   );
 }
 
-export async function comparisonsOf({ ask }: FleetStatements, address: string): Promise<readonly Comparison[]> {
-  const rows = await ask(
+export async function comparisonsOf({ query }: FleetStatements, address: string): Promise<readonly Comparison[]> {
+  const rows = await query(
     `SELECT resource, asked_at, asked_by, html, problem, until > now() AS running FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC`,
     address,
   );

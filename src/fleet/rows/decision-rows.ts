@@ -27,10 +27,10 @@ const LOCKED_ADDRESSES = `SELECT address FROM ${S}.workspaces WHERE address = AN
 
 /** Returns the first of these addresses that is not in the fleet, if any. */
 export async function unknownAddress(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   addresses: readonly string[],
 ): Promise<string | undefined> {
-  const [first] = await ask(
+  const [first] = await query(
     `SELECT a.address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.workspaces w WHERE w.address = a.address)`,
     addresses,
   );
@@ -38,23 +38,23 @@ export async function unknownAddress(
 }
 
 /** Returns the addresses of all workspaces in alphabetical order. Includes removed workspaces only with a limit. */
-export async function addressesOf({ ask }: FleetStatements, limit?: number): Promise<string[]> {
+export async function addressesOf({ query }: FleetStatements, limit?: number): Promise<string[]> {
   const condition = limit === undefined ? 'WHERE vanished_at IS NULL' : '';
-  const rows = await ask(`SELECT address FROM ${S}.workspaces ${condition} ORDER BY address LIMIT $1`, limit ?? null);
+  const rows = await query(`SELECT address FROM ${S}.workspaces ${condition} ORDER BY address LIMIT $1`, limit ?? null);
   return rows.map(({ address }) => String(address));
 }
 
 /** Returns the addresses from the list whose workspaces are paused or removed. */
-export async function pausedOrRemoved({ ask }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
-  const rows = await ask(
+export async function pausedOrRemoved({ query }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
+  const rows = await query(
     `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
     addresses,
   );
   return rows.map(({ address }) => String(address));
 }
 
-export async function projectOf({ ask }: FleetStatements, address: string): Promise<ProjectOfWorkspace> {
-  const [row] = await ask(
+export async function projectOf({ query }: FleetStatements, address: string): Promise<ProjectOfWorkspace> {
+  const [row] = await query(
     `SELECT w.source, w.project, w.workspace, w.version, w.commit, w.good_version, w.good_commit, s.identity
 FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.address = $1`,
     address,
@@ -67,23 +67,30 @@ FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.add
   } as ProjectOfWorkspace;
 }
 
-export async function currentPlan({ ask }: FleetStatements, address: string): Promise<Json | undefined> {
-  const [row] = await ask(`SELECT plan FROM ${S}.plans WHERE ${CURRENT}`, address);
+export async function currentPlan({ query }: FleetStatements, address: string): Promise<Json | undefined> {
+  const [row] = await query(`SELECT plan FROM ${S}.plans WHERE ${CURRENT}`, address);
   return row?.plan as Json | undefined;
 }
 
 /** Returns the current plan without its contents. Locks its row until the transaction ends. */
 export async function lockCurrentPlan(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
 ): Promise<(NamedPlan & { readonly digest: string }) | undefined> {
-  const [row] = await ask(`SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`, address);
+  const [row] = await query(
+    `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
+    address,
+  );
   return row && { ...namedPlan(row), digest: String(row.digest) };
 }
 
 /** Returns up to five plans of a workspace whose digest begins with this prefix, in any state. */
-export async function plansWithPrefix({ ask }: FleetStatements, address: string, prefix: string): Promise<NamedPlan[]> {
-  const rows = await ask(
+export async function plansWithPrefix(
+  { query }: FleetStatements,
+  address: string,
+  prefix: string,
+): Promise<NamedPlan[]> {
+  const rows = await query(
     `SELECT id, state, decided_by FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
     address,
     prefix,
@@ -119,11 +126,11 @@ interface Decision {
 
 /** Applies a decision to workspaces and adds it to the list of runs. Returns the addresses of the changed workspaces. */
 export async function storeDecision(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   decision: keyof typeof DECISIONS,
   { addresses, by, plan, because }: Decision,
 ): Promise<string[]> {
-  const rows = await ask(
+  const rows = await query(
     `WITH changed AS (UPDATE ${S}.workspaces SET ${DECISIONS[decision]} RETURNING address, mode)
 INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
 SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_object('because', $5::text)) FROM changed RETURNING address`,
@@ -142,7 +149,7 @@ export async function decidePlan(
   { address, id, by, because }: { address: string; id: string; by: string; because?: string | undefined },
   state: 'approved' | 'rejected',
 ): Promise<void> {
-  await statements.ask(
+  await statements.query(
     `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
     address,
     id,

@@ -85,7 +85,7 @@ export async function storeFinishedRuns(
       statements,
       stored.map(({ job }) => job.id),
     );
-    await statements.ask(UPDATE, storableJson(stored.map(changesOf)));
+    await statements.query(UPDATE, storableJson(stored.map(changesOf)));
     for (const run of stored) {
       await storePlan(statements, run);
       if (run.isChecked) {
@@ -104,7 +104,7 @@ export async function storeFinishedRuns(
         await storeValue(statements, row.address, { key: 'request', value: storableJson(request) });
     }
     const records = stored.filter(({ record }) => record !== undefined);
-    if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
+    if (records.length > 0) await statements.query(ADD_RUNS, storableJson(records.map(recordOf)));
     // Update the counts last, because this locks a row for which other processes may wait.
     await addRunCounts(statements, {
       runs: stored.length,
@@ -123,7 +123,7 @@ export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly C
     const addresses = jobs.map(({ address }) => address);
     await lockRows(statements, addresses);
     await queue.finish(jobs, statements);
-    await statements.ask(
+    await statements.query(
       `UPDATE ${S}.workspaces SET due_at = least(due_at, now() + $2 * interval '1 millisecond') WHERE address = ANY ($1::text[])`,
       addresses,
       RETRY_DELAY_MS,
@@ -178,20 +178,20 @@ export function rejectionAssignments(id: string): string {
 }
 
 /** Stores the change to a workspace's plans. A decided plan becomes pending again only if it has since become stale or was applied. */
-async function storePlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
+async function storePlan({ query }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
   if (plan.is === 'applied') {
-    await ask(`UPDATE ${S}.plans SET state = 'applied' WHERE address = $1 AND id = $2`, address, plan.id);
+    await query(`UPDATE ${S}.plans SET state = 'applied' WHERE address = $1 AND id = $2`, address, plan.id);
     return;
   }
-  await ask(
+  await query(
     `UPDATE ${S}.plans SET state = 'stale' WHERE address = $1 AND ${IS_OPEN} AND id <> $2`,
     address,
     plan.is === 'waiting' ? plan.id : '',
   );
   if (plan.is === 'unnecessary') return;
   // If the plan was rejected during the run, it does not become pending.
-  await ask(
+  await query(
     `WITH rejected AS (UPDATE ${S}.workspaces SET ${rejectionAssignments('$2')}
 WHERE address = $1 AND EXISTS (SELECT FROM ${S}.plans WHERE address = $1 AND id = $2 AND state = 'rejected'))
 INSERT INTO ${S}.plans AS p (address, id, digest, plan) VALUES ($1, $2, $3, $4::json)
@@ -214,15 +214,15 @@ interface StoredDocument {
 
 /** Stores the current document if it has changed. If there is no current document, deletes the stored document. */
 async function storeDocument(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { address, id, storedDigest, current }: StoredDocument,
 ): Promise<void> {
   if (current?.digest === storedDigest) return;
   if (current === undefined) {
-    await ask(`DELETE FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
+    await query(`DELETE FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
     return;
   }
-  await ask(
+  await query(
     `INSERT INTO ${S}.plans (address, id, digest, plan, state) VALUES ($1, $2, $3, $4::json, $2)
 ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
     address,

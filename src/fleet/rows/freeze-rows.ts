@@ -21,14 +21,14 @@ export interface ListedFreeze {
 const S = FLEET_SCHEMA;
 
 /** Returns the current freeze, if any. */
-export async function currentFreeze({ ask }: FleetStatements): Promise<Freeze | undefined> {
-  const [row] = await ask(`SELECT at, by, because FROM ${S}.freezes WHERE ended_at IS NULL`);
+export async function currentFreeze({ query }: FleetStatements): Promise<Freeze | undefined> {
+  const [row] = await query(`SELECT at, by, because FROM ${S}.freezes WHERE ended_at IS NULL`);
   return row && { at: (row.at as Date).toISOString(), by: String(row.by), because: String(row.because) };
 }
 
 /** Returns the current and earlier freezes, newest first. */
-export async function latestFreezes({ ask }: FleetStatements, limit: number): Promise<readonly ListedFreeze[]> {
-  const rows = await ask(
+export async function latestFreezes({ query }: FleetStatements, limit: number): Promise<readonly ListedFreeze[]> {
+  const rows = await query(
     `SELECT at, by, because, ended_at AS "endedAt", ended_by AS "endedBy" FROM ${S}.freezes ORDER BY id DESC LIMIT $1`,
     limit,
   );
@@ -37,10 +37,10 @@ export async function latestFreezes({ ask }: FleetStatements, limit: number): Pr
 
 /** Freezes the fleet. Returns false if the fleet was already frozen. */
 export async function startFreeze(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { by, because }: Pick<Freeze, 'by' | 'because'>,
 ): Promise<boolean> {
-  const rows = await ask(
+  const rows = await query(
     `INSERT INTO ${S}.freezes (by, because) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`,
     by,
     because,
@@ -52,8 +52,8 @@ export async function startFreeze(
  * Ends the freeze. Every workspace whose changes the freeze held back becomes due; if the freeze blocked a run that is still in progress,
  * the workspace becomes due when the run ends. Returns false if the fleet was not frozen.
  */
-export async function endFreeze({ ask }: FleetStatements, by: string): Promise<boolean> {
-  const rows = await ask(
+export async function endFreeze({ query }: FleetStatements, by: string): Promise<boolean> {
+  const rows = await query(
     `WITH ended AS (UPDATE ${S}.freezes SET ended_at = now(), ended_by = $1 WHERE ended_at IS NULL RETURNING id),
 held AS (SELECT address FROM ${S}.workspaces WHERE last->>'hold' = 'frozen' ORDER BY address FOR UPDATE),
 due AS (UPDATE ${S}.workspaces SET due_at = least(due_at, now()) WHERE EXISTS (SELECT FROM ended) AND address IN (SELECT address FROM held))
@@ -75,8 +75,8 @@ interface FreezeEvent {
 const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
 /** Claims the freeze events that no process has claimed yet, oldest first. The caller must send their notifications. */
-export async function takeFreezeEvents({ ask }: FleetStatements): Promise<readonly FreezeEvent[]> {
-  const rows = await ask(
+export async function takeFreezeEvents({ query }: FleetStatements): Promise<readonly FreezeEvent[]> {
+  const rows = await query(
     `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${LAST_EVENT} FOR UPDATE),
 taken AS (UPDATE ${S}.freezes SET told = CASE WHEN news.ended_at IS NULL THEN 'frozen' ELSE 'resumed' END
   FROM news WHERE news.id = freezes.id)

@@ -16,11 +16,11 @@ interface NewIdentitySession {
 
 /** Starts a session of a person who signed in with a provider. Ends expired sessions, and the person's oldest sessions above the limit. */
 export async function addIdentitySession(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { digest, issuer, subject, name, groups, idToken, milliseconds }: NewIdentitySession,
   maxSessions: number,
 ): Promise<void> {
-  await ask(
+  await query(
     `WITH over AS (DELETE FROM ${S}.identity_sessions WHERE until <= now()),
 many AS (DELETE FROM ${S}.identity_sessions WHERE digest IN
   (SELECT digest FROM ${S}.identity_sessions WHERE issuer = $2 AND subject = $3 ORDER BY until DESC OFFSET $8))
@@ -38,10 +38,10 @@ VALUES ($1, $2, $3, $4, $5::json, $6, now() + $7 * interval '1 millisecond')`,
 }
 
 export async function identityOfSession(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { digest, issuer }: Pick<NewIdentitySession, 'digest' | 'issuer'>,
 ): Promise<Pick<NewIdentitySession, 'subject' | 'name' | 'groups'> | undefined> {
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT subject, name, groups FROM ${S}.identity_sessions WHERE digest = $1 AND issuer = $2 AND until > now()`,
     digest,
     issuer,
@@ -50,7 +50,7 @@ export async function identityOfSession(
 }
 
 /** Removes a session. Returns its ID token, if the session existed. */
-export async function removeIdentitySession({ ask }: FleetStatements, digest: string): Promise<string | undefined> {
-  const [row] = await ask(`DELETE FROM ${S}.identity_sessions WHERE digest = $1 RETURNING id_token`, digest);
+export async function removeIdentitySession({ query }: FleetStatements, digest: string): Promise<string | undefined> {
+  const [row] = await query(`DELETE FROM ${S}.identity_sessions WHERE digest = $1 RETURNING id_token`, digest);
   return row && String(row.id_token);
 }

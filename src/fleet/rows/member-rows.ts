@@ -54,10 +54,10 @@ WHERE p.heard_at > now() - interval '${CLAIM_TIMEOUT_MS} milliseconds' AND p.sou
  * sources whose name a live process uses for a different source.
  */
 export async function registerSources(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   all: Sources['all'],
 ): Promise<readonly ClaimedSource[]> {
-  const rows = await ask(
+  const rows = await query(
     `INSERT INTO ${S}.sources (name, shown, identity, next_fetch, fetching)
 SELECT name, shown, identity, now() + $2 * interval '1 millisecond', true FROM ${SOURCES_PARAMETER} ORDER BY name
 ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, identity = excluded.identity, digest = NULL, seq = sources.seq + 1,
@@ -80,10 +80,10 @@ interface SourceConflict {
 }
 
 export async function conflictingSources(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   all: Sources['all'],
 ): Promise<readonly SourceConflict[]> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT s.name, s.identity AS theirs, h.host, h.pid FROM ${SOURCES_PARAMETER} JOIN ${S}.sources s USING (name)
 JOIN LATERAL (SELECT p.host, p.pid FROM ${processesWith('s')} ORDER BY p.since LIMIT 1) h ON true
 WHERE s.identity <> m.identity ORDER BY s.name`,
@@ -98,7 +98,7 @@ WHERE s.identity <> m.identity ORDER BY s.name`,
  */
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
-    const rows = await statements.ask(
+    const rows = await statements.query(
       `UPDATE ${S}.sources SET ${IS_REMOVED}, seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
 WHERE next_fetch < now() - ${REMOVED_AFTER_SECONDS} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
       named,
@@ -115,7 +115,7 @@ export async function applyRules(
   sources: readonly string[],
   rules: readonly FleetRule[],
 ): Promise<void> {
-  const rows = await database.ask(
+  const rows = await database.query(
     `SELECT address, mode, interval_ms FROM ${S}.workspaces WHERE source = ANY ($1::text[]) AND vanished_at IS NULL`,
     sources,
   );
@@ -131,7 +131,7 @@ export async function applyRules(
       statements,
       changed.map(({ address }) => address),
     );
-    await statements.ask(
+    await statements.query(
       `UPDATE ${S}.workspaces o SET mode = excluded.mode, interval_ms = excluded.interval_ms, ${requestRunIf(isChanged)}
 FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_ms bigint) WHERE o.address = excluded.address`,
       storableJson(changed),
@@ -140,8 +140,8 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
 }
 
 /** Claims the sources that are due. A name that was used for a different source is claimed once no live process uses that source. */
-export async function claimSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
-  const rows = await ask(
+export async function claimSources({ query }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
+  const rows = await query(
     `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${SOURCES_PARAMETER} USING (name)
   WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR s.wanted AND NOT s.fetching OR ${IS_REMOVED})
     OR s.identity IS DISTINCT FROM m.identity AND NOT EXISTS (SELECT FROM ${processesWith('s')}) FOR UPDATE OF s SKIP LOCKED)
@@ -156,17 +156,17 @@ RETURNING s.${CLAIM_COLUMNS}`,
 }
 
 /** Makes a source due now, or after the fetch in progress. */
-export async function requestFetch({ ask }: FleetStatements, name: string): Promise<void> {
-  await ask(`UPDATE ${S}.sources SET wanted = true WHERE name = $1 AND NOT wanted`, name);
+export async function requestFetch({ query }: FleetStatements, name: string): Promise<void> {
+  await query(`UPDATE ${S}.sources SET wanted = true WHERE name = $1 AND NOT wanted`, name);
 }
 
 /** Returns the sources that other processes have fetched since these claims. */
 export async function fetchedSince(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   claims: readonly ClaimedSource[],
 ): Promise<readonly string[]> {
   if (claims.length === 0) return [];
-  const rows = await ask(
+  const rows = await query(
     `SELECT name FROM json_to_recordset($1::json) AS c (name text, at timestamptz) JOIN ${S}.sources s USING (name) WHERE s.fetched_at > c.at`,
     storableJson([...claims]),
   );
@@ -175,11 +175,11 @@ export async function fetchedSince(
 
 /** Renews claims. With a timeout of 0, other processes can claim the sources at once. */
 export async function renewClaims(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   claims: Iterable<ClaimedSource>,
   timeout = CLAIM_TIMEOUT_MS,
 ): Promise<void> {
-  await ask(
+  await query(
     `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.name AND s.seq = c.seq`,
     storableJson([...claims]),
@@ -201,7 +201,7 @@ export function storeContents(
 ): Promise<'new' | 'same' | 'taken-over'> {
   const digest = hash('sha256', JSON.stringify(contents));
   return database.atomically(async (statements) => {
-    const [stored] = await statements.ask(
+    const [stored] = await statements.query(
       `SELECT digest FROM ${S}.sources WHERE name = $1 AND seq = $2::bigint FOR UPDATE`,
       name,
       seq,
@@ -209,7 +209,7 @@ export function storeContents(
     if (stored === undefined) return 'taken-over';
     const isNew = stored.digest !== digest;
     if (isNew) await storeMembers(statements, contents);
-    await statements.ask(
+    await statements.query(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
   broken = $6::json, seq = seq + 1, fetching = false, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
       name,
@@ -225,10 +225,10 @@ export function storeContents(
 
 /** Stores the reason why a source could not be fetched. */
 export async function storeFetchProblem(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { claimed: { name, seq }, problem, interval }: Omit<FetchResult, 'contents'> & { readonly problem: string },
 ): Promise<void> {
-  await ask(
+  await query(
     `UPDATE ${S}.sources SET problem = $3, seq = seq + 1, fetching = false, next_fetch = now() + $4 * interval '1 millisecond'
 WHERE name = $1 AND seq = $2::bigint`,
     name,
@@ -238,8 +238,8 @@ WHERE name = $1 AND seq = $2::bigint`,
   );
 }
 
-export async function versionsInUse({ ask }: FleetStatements, source: string): Promise<ReadonlySet<string>> {
-  const rows = await ask(
+export async function versionsInUse({ query }: FleetStatements, source: string): Promise<ReadonlySet<string>> {
+  const rows = await query(
     `SELECT DISTINCT unnest(ARRAY[version, good_version]) AS version FROM ${S}.workspaces WHERE source = $1`,
     source,
   );
@@ -248,7 +248,7 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
 
 /** Returns the rule patterns that apply to no workspace. Returns an empty list until all sources have been fetched. */
 export async function unusedPatterns(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   patterns: readonly string[],
 ): Promise<readonly string[]> {
   const values: unknown[] = [patterns.map((pattern) => pattern.replace(/[\\%_]/g, '\\$&').replaceAll('*', '%'))];
@@ -258,7 +258,7 @@ export async function unusedPatterns(
     return `EXISTS (SELECT FROM ${S}.workspaces WHERE vanished_at IS NULL ${inSource} AND address LIKE ($1::text[])[${index + 1}]
   AND address NOT LIKE ALL (($1::text[])[1:${index}]))`;
   });
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT ARRAY[${used.join(', ')}]::boolean[] AS used WHERE EXISTS (SELECT FROM ${S}.workspaces WHERE vanished_at IS NULL)
   AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${IS_REMOVED}) AND cardinality($1::text[]) > 0`,
     ...values,
@@ -267,13 +267,13 @@ export async function unusedPatterns(
 }
 
 /** Returns the kinds of shared resources of which the active workspaces use more than one; all kinds if there are no workspaces. */
-export async function dividedKinds({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
+export async function resourceKindsInUse({ query }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
   // Comparing the first value with the last value is cheaper than counting the values.
   const edge = (values: string, order: string): string =>
     `(SELECT ${values} FROM ${S}.workspaces WHERE ${IS_ACTIVE} ORDER BY ${order} LIMIT 1)`;
   const project = "source || '/' || project";
   const origin = "coalesce(substring(base_url from '^[^/]*//[^/]*'), '')";
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT coalesce(${edge('source', 'source, project')} <> ${edge('source', 'source DESC, project DESC')}, true) AS source,
   coalesce(${edge(project, 'source, project')} <> ${edge(project, 'source DESC, project DESC')}, true) AS project,
   coalesce(${edge(origin, origin)} <> ${edge(origin, `${origin} DESC`)}, true) AS origin`,
@@ -296,19 +296,19 @@ const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, 
 
 /** Stores the workspaces of a source, and removes workspaces that are no longer in the source. */
 async function storeMembers(statements: FleetStatements, { source, projects }: SourceContents): Promise<void> {
-  const { ask } = statements;
+  const { query } = statements;
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
   const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
   const membersJson = storableJson(members);
   // Unchanged rows are not locked, so that runs can store their results.
-  await ask(
+  await query(
     `SELECT FROM ${S}.workspaces w LEFT JOIN ${MEMBERS_PARAMETER} ON m.address = w.address
 WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR UPDATE OF w`,
     membersJson,
     source,
   );
-  await ask(
+  await query(
     `INSERT INTO ${S}.workspaces AS o (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, refused, due_at)
 SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit, m.refused,
   now() + random() * least(m.interval, $3) * interval '1 millisecond'
@@ -328,7 +328,7 @@ ON CONFLICT (address) DO UPDATE SET
     members.map(({ address }) => address),
   );
   // The runs of broken projects report the problem and use the last valid manifests.
-  await ask(
+  await query(
     `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${REQUEST_RUN}
 FROM json_to_recordset($1::json) AS p (project text, version text, commit text, problem text)
 WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
@@ -340,12 +340,12 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
   const values = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
   // A removed workspace without records or state is deleted.
-  await ask(
+  await query(
     `DELETE FROM ${S}.workspaces w WHERE ${removed} AND coalesce((last->>'records')::integer, 0) = 0
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,
     ...values,
   );
-  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`, ...values);
+  await query(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`, ...values);
 }
 
 /** Returns the SQL assignments that request a run if a condition is true. */

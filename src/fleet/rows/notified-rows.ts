@@ -8,21 +8,21 @@ type StoredKey = 'told' | 'request' | 'search';
 
 /** Returns the stored JSON, if any. */
 export async function storedValue(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
   key: StoredKey,
 ): Promise<string | undefined> {
-  const [row] = await ask(`SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`, address, key);
+  const [row] = await query(`SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`, address, key);
   return row && String(row.digest);
 }
 
 /** Stores a value for a workspace, unless the workspace was deleted. @param value JSON. */
 export async function storeValue(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
   { key, value }: { readonly key: StoredKey; readonly value: string },
 ): Promise<void> {
-  await ask(
+  await query(
     `INSERT INTO ${TABLE} (address, key, digest) SELECT address, $2, $3 FROM ${FLEET_SCHEMA}.workspaces WHERE address = $1
 ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
     address,

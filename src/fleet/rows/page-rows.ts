@@ -1,4 +1,4 @@
-import { type KeptRun, MAX_COUNTED, type ShownWorkspace } from '../../operator/shown-workspace.ts';
+import { MAX_COUNTED, type ShownWorkspace, type StoredRun } from '../../operator/shown-workspace.ts';
 import {
   needs as allNeeds,
   type Need,
@@ -71,7 +71,7 @@ export async function pageOfWorkspaces(
       ? `SELECT address FROM ${S}.workspaces w WHERE ${found} AND ${isLater}`
       : queryInParts(order, status, { filter: filters.join(' AND '), last });
   const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)} OFFSET ${bind(offset)}`;
-  const [row] = await statements.ask(
+  const [row] = await statements.query(
     `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN_STATUS}) AS rank, ${SHOWN_SINCE} AS since,
   NOT (${IS_ACTIVE}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MAX_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
 SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MAX_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
@@ -156,7 +156,7 @@ interface WorkspaceGroup {
  * Returns the workspaces for each status or need, with the oldest first, using one query.
  * @param limits the statuses and needs, and the maximum number of workspaces for each.
  */
-export async function needyWorkspaces(
+export async function workspacesByReason(
   statements: FleetStatements,
   limits: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
 ): Promise<ReadonlyMap<string, WorkspaceGroup>> {
@@ -169,7 +169,7 @@ export async function needyWorkspaces(
     return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${selected} LIMIT ${MAX_COUNTED + 1}) AS f) AS found,
   ARRAY(SELECT address ${selected} ORDER BY ${isLast} ${since}, address LIMIT ${limit}) AS addresses`;
   });
-  const found = await statements.ask(reasons.join(' UNION ALL '));
+  const found = await statements.query(reasons.join(' UNION ALL '));
   const rowOf = await byAddress(
     statements,
     found.flatMap((row) => row.addresses as string[]),
@@ -182,29 +182,29 @@ export async function needyWorkspaces(
   );
 }
 
-export async function sourceNames({ ask }: FleetStatements): Promise<readonly string[]> {
-  return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
+export async function sourceNames({ query }: FleetStatements): Promise<readonly string[]> {
+  return (await query(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
 /** Returns stored runs of a workspace, newest first. @param id selects one run. */
 export async function runsOfWorkspace(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
   { id, limit }: { readonly id?: string; readonly limit: number },
-): Promise<readonly KeptRun[]> {
-  const rows = await ask(
+): Promise<readonly StoredRun[]> {
+  const rows = await query(
     `SELECT id::text, 'fleet' AS command, started_at AS "startedAt", seconds, mode, result, why, who AS "askedBy", commit,
   plan_id AS plan, process, summary FROM ${S}.runs r WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY r.id DESC LIMIT $3`,
     address,
     id ?? null,
     limit,
   );
-  return rows as readonly unknown[] as readonly KeptRun[];
+  return rows as readonly unknown[] as readonly StoredRun[];
 }
 
 /** Returns true if a process is running the workspace. */
-export async function isRunning({ ask }: FleetStatements, address: string): Promise<boolean> {
-  const [row] = await ask(
+export async function isRunning({ query }: FleetStatements, address: string): Promise<boolean> {
+  const [row] = await query(
     `SELECT EXISTS (SELECT FROM ${S}.processes, json_array_elements(runs) r WHERE NOT (${IS_DEAD}) AND r->>'address' = $1) AS running`,
     address,
   );
@@ -213,13 +213,13 @@ export async function isRunning({ ask }: FleetStatements, address: string): Prom
 
 /** Returns the pending, approved or most recently rejected plan, and the plan of the actions that remained after the last run. */
 export async function currentPlans(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
 ): Promise<{
   readonly saved: { readonly id: string; readonly madeAt: Date; readonly plan: Json } | undefined;
   readonly left: Json | undefined;
 }> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT p.id, p.made_at, p.plan FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
 WHERE p.address = $1 AND (p.state IN ('waiting', 'approved', '${LEFT}') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
 ORDER BY p.state = 'rejected'`,
@@ -234,11 +234,11 @@ ORDER BY p.state = 'rejected'`,
 
 /** Returns a plan of a run with its state; undefined if the plan is no longer stored. */
 export async function storedPlan(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
   id: string,
 ): Promise<{ readonly plan: Json; readonly state: string } | undefined> {
-  const [row] = await ask(`SELECT plan, state FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
+  const [row] = await query(`SELECT plan, state FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
@@ -254,8 +254,8 @@ interface StoredState {
 }
 
 /** Returns the state of a workspace and its history. */
-export async function storedState({ ask }: FleetStatements, address: string): Promise<StoredState> {
-  const [row] = await ask(
+export async function storedState({ query }: FleetStatements, address: string): Promise<StoredState> {
+  const [row] = await query(
     `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS outside,
   (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS holder,
   ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
@@ -278,8 +278,8 @@ export async function storedState({ ask }: FleetStatements, address: string): Pr
 }
 
 /** Updates the number of open orphans in the results of the last run. */
-export async function storeOrphanCount({ ask }: FleetStatements, address: string, open: number): Promise<void> {
-  await ask(
+export async function storeOrphanCount({ query }: FleetStatements, address: string, open: number): Promise<void> {
+  await query(
     `UPDATE ${S}.workspaces SET last = last || jsonb_build_object('orphans', $2::integer) WHERE address = $1`,
     address,
     open,
@@ -292,12 +292,12 @@ const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.f
  * Returns a digest that changes when any list of workspaces on the page changes. It also changes every ten seconds, because new checks and
  * the passage of time can change the lists too.
  */
-export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
+export async function fleetVersion({ query }: FleetStatements): Promise<string> {
   const changed = workspaceStatuses.map(
     (status) => `(SELECT max(status_since) FROM ${S}.workspaces WHERE status = '${status}' AND ${IS_ACTIVE})`,
   );
   const latest = (column: string) => `(SELECT max(${column}) FROM ${S}.workspaces WHERE ${column} IS NOT NULL)`;
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT md5(json_build_array(${changed.join(', ')}, ${latest('paused_at')}, ${latest('vanished_at')}, ${latest('asked_at')},
   floor(extract(epoch FROM now()) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources),
   (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls), ${FREEZES})::text) AS version`,
@@ -306,8 +306,8 @@ export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
 }
 
 /** Returns a digest that changes when the page of a workspace changes; empty if the workspace does not exist. */
-export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
-  const [row] = await ask(
+export async function workspaceVersion({ query }: FleetStatements, address: string): Promise<string> {
+  const [row] = await query(
     `SELECT md5(json_build_array(${SHOWN_STATUS}, ${IS_STALE}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),

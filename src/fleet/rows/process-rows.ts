@@ -21,11 +21,11 @@ const S = FLEET_SCHEMA;
 
 /** Stores a heartbeat of a process with its current runs. Removes processes that sent no heartbeat for a day. */
 export async function storeHeartbeat(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { id, host, pid, version, slots, sources }: ServingProcess,
   { isEnding, runs }: ProcessHeartbeat,
 ): Promise<void> {
-  await ask(
+  await query(
     `WITH gone AS (DELETE FROM ${S}.processes WHERE heard_at < now() - interval '1 day' AND id <> $1)
 INSERT INTO ${S}.processes (id, host, pid, version, slots, ending, runs, sources) VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::json)
 ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs = excluded.runs`,
@@ -41,20 +41,20 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
 }
 
 /** Removes all processes. Used for the embedded database, which only one process can open. */
-export async function removeProcesses({ ask }: FleetStatements): Promise<void> {
-  await ask(`DELETE FROM ${S}.processes`);
+export async function removeProcesses({ query }: FleetStatements): Promise<void> {
+  await query(`DELETE FROM ${S}.processes`);
 }
 
 /** Removes a process that has stopped. */
-export async function removeProcess({ ask }: FleetStatements, id: string): Promise<void> {
-  await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
+export async function removeProcess({ query }: FleetStatements, id: string): Promise<void> {
+  await query(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
 /** The maximum number of rows per statement, so that no statement holds locks for long. */
 const BATCH_SIZE = 5000;
 
 /** Removes old runs, plans and freezes. @param retention the milliseconds for which they are kept. */
-export async function removeOldRuns(statements: FleetStatements, retention: number): Promise<void> {
+export async function removeExpiredRows(statements: FleetStatements, retention: number): Promise<void> {
   const before = "now() - $1 * interval '1 millisecond'";
   await removeInBatches(statements, 'runs', { where: `started_at < ${before}`, value: retention });
   await removeInBatches(statements, 'freezes', { where: `ended_at < ${before}`, value: retention });
@@ -65,7 +65,7 @@ export async function removeOldRuns(statements: FleetStatements, retention: numb
 }
 
 async function removeInBatches(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   table: string,
   { where, value }: { readonly where: string; readonly value: number },
 ): Promise<void> {
@@ -73,7 +73,7 @@ async function removeInBatches(
   const removal = `WITH removed AS (DELETE FROM ${S}.${table} WHERE ctid = ANY (ARRAY(${batch})) RETURNING 1)
 SELECT count(*)::int AS count FROM removed`;
   for (let count = BATCH_SIZE; count === BATCH_SIZE; ) {
-    const [row] = await ask(removal, value);
+    const [row] = await query(removal, value);
     count = Number(row?.count ?? 0);
   }
 }

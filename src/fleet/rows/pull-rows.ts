@@ -78,12 +78,12 @@ export async function storeOpenPulls(
 ): Promise<readonly number[]> {
   return atomically(async (statements) => {
     await storePulls(statements, source, open);
-    const rows = await statements.ask(
+    const rows = await statements.query(
       `SELECT number FROM ${S}.pulls WHERE source = $1 AND state = 'open' AND NOT (number = ANY ($2::integer[]))`,
       source,
       open.map(({ number }) => number),
     );
-    await statements.ask(
+    await statements.query(
       `UPDATE ${S}.sources SET pulls_problem = NULL, pulls_problem_since = NULL WHERE name = $1 AND pulls_problem IS NOT NULL`,
       source,
     );
@@ -97,13 +97,13 @@ const PULLS_PARAMETER = `json_to_recordset($2::json) AS p (number integer, url t
 
 /** Stores requests. Schedules work for new heads, reopened requests and merges. */
 export async function storePulls(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   source: string,
   pulls: readonly PullRequest[],
 ): Promise<void> {
   if (pulls.length === 0) return;
   const isChanged = 'o.head <> excluded.head OR o.state <> excluded.state';
-  await ask(
+  await query(
     `INSERT INTO ${S}.pulls AS o (source, number, url, title, author, base, branch, head, is_fork, state, merged_as, work_at)
 SELECT $1, number, url, title, author, base, branch, head, "isFork", state, "mergedAs", CASE state WHEN 'open' THEN now() END
 FROM ${PULLS_PARAMETER} ORDER BY number
@@ -121,8 +121,8 @@ WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o
   );
 }
 
-export async function storePullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
-  await ask(
+export async function storePullsProblem({ query }: FleetStatements, source: string, problem: string): Promise<void> {
+  await query(
     `UPDATE ${S}.sources SET pulls_problem = $2, pulls_problem_since = coalesce(pulls_problem_since, now())
 WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
     source,
@@ -138,8 +138,8 @@ export interface PullsProblem {
   readonly since: string | null;
 }
 
-export async function pullProblems({ ask }: FleetStatements): Promise<readonly PullsProblem[]> {
-  const rows = await ask(
+export async function pullProblems({ query }: FleetStatements): Promise<readonly PullsProblem[]> {
+  const rows = await query(
     `SELECT name, pulls_problem, pulls_problem_since FROM ${S}.sources WHERE pulls_problem IS NOT NULL ORDER BY name`,
   );
   return rows.map(({ name, pulls_problem: message, pulls_problem_since: since }) => ({
@@ -151,10 +151,10 @@ export async function pullProblems({ ask }: FleetStatements): Promise<readonly P
 
 /** Claims requests of these sources whose work is due. Requests that have waited the longest come first. */
 export async function claimPulls(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { sources, limit }: { readonly sources: readonly string[]; readonly limit: number },
 ): Promise<readonly ClaimedPull[]> {
-  const rows = await ask(
+  const rows = await query(
     `UPDATE ${S}.pulls SET holder = gen_random_uuid()::text, until = now() + $3 * interval '1 millisecond'
 WHERE (source, number) IN (SELECT source, number FROM ${S}.pulls
   WHERE work_at <= now() AND source = ANY ($1::text[]) AND (until IS NULL OR until < now())
@@ -169,11 +169,11 @@ RETURNING *`,
 
 /** Renews claims. Returns the holders of claims that are still valid and whose request has not changed. */
 export async function renewPulls(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   claimed: readonly ClaimedPull[],
 ): Promise<ReadonlySet<string>> {
   if (claimed.length === 0) return new Set();
-  const rows = await ask(
+  const rows = await query(
     `UPDATE ${S}.pulls p SET until = now() + $2 * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS c (holder text, head text, state text)
 WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.holder`,
@@ -188,10 +188,10 @@ WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.
  * plans, except failed plans.
  */
 export async function plannedAddresses(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { source, number, head }: PullRow,
 ): Promise<ReadonlySet<string>> {
-  const rows = await ask(
+  const rows = await query(
     `WITH own AS (SELECT m.address, m.result, m.head = $3 AND m.made_at >= p.since AS current
   FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number) WHERE source = $1 AND number = $2),
 others AS (DELETE FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND address IN (SELECT address FROM own WHERE NOT current))
@@ -204,9 +204,9 @@ SELECT address FROM own WHERE current AND result <> 'failed'`,
 }
 
 /** Stores a plan, unless another process has claimed the request or the request has a newer commit. */
-export async function storePullPlan({ ask }: FleetStatements, pull: ClaimedPull, pullPlan: PullPlan): Promise<void> {
+export async function storePullPlan({ query }: FleetStatements, pull: ClaimedPull, pullPlan: PullPlan): Promise<void> {
   const { address, result, digest, plan, notes, problem } = pullPlan;
-  await ask(
+  await query(
     `INSERT INTO ${S}.pull_plans AS o (source, number, address, head, result, digest, plan, details)
 SELECT source, number, $3, head, $4, $5, $6::json, $7::json FROM ${S}.pulls WHERE holder = $1 AND head = $2
 ON CONFLICT (source, number, address) DO UPDATE SET head = excluded.head, result = excluded.result, digest = excluded.digest,
@@ -231,11 +231,11 @@ export interface FinishedPull {
 
 /** Stores the result of the work on a request and ends the claim. If the request changed in the meantime, more work is due at once. */
 export async function finishPull(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { holder, head, state }: ClaimedPull,
   { isPlanned, problem, retryAfter }: FinishedPull,
 ): Promise<void> {
-  await ask(
+  await query(
     `UPDATE ${S}.pulls SET holder = NULL, until = NULL,
   work_at = CASE WHEN head <> $2 OR state <> $3 THEN CASE state WHEN 'closed' THEN NULL ELSE now() END
     ELSE now() + $6 * interval '1 millisecond' END,
@@ -252,8 +252,8 @@ WHERE holder = $1`,
 }
 
 /** Releases claims, so that another process can continue the work. */
-export async function releasePulls({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
-  await ask(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
+export async function releasePulls({ query }: FleetStatements, holders: readonly string[]): Promise<void> {
+  await query(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
 }
 
 /** A plan of a merged request. */
@@ -273,10 +273,10 @@ export interface MergedPlan {
 
 /** Returns the last plans of a merged request; an empty list if it was merged too long ago. */
 export async function mergedPlans(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { source, number }: PullRow,
 ): Promise<readonly MergedPlan[]> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT m.address, m.digest, m.approved, m.outcome, w.id, w.digest AS current, w.state, w.decided_by, r.last->>'result' AS result,
   coalesce(r.last->>'error', r.last->'problems'->>0) AS problem
 FROM ${S}.pull_plans m
@@ -314,11 +314,11 @@ interface PullOutcome {
 }
 
 export async function storeOutcome(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { source, number }: PullRow,
   { address, outcome, isApproved = false }: PullOutcome,
 ): Promise<void> {
-  await ask(
+  await query(
     `UPDATE ${S}.pull_plans SET outcome = $4, approved = $5
 WHERE source = $1 AND number = $2 AND address = $3 AND NOT approved AND outcome IS DISTINCT FROM $4`,
     source,
@@ -330,14 +330,18 @@ WHERE source = $1 AND number = $2 AND address = $3 AND NOT approved AND outcome 
 }
 
 /** Removes requests that no longer exist on the code host. */
-export async function removePulls({ ask }: FleetStatements, source: string, numbers: readonly number[]): Promise<void> {
+export async function removePulls(
+  { query }: FleetStatements,
+  source: string,
+  numbers: readonly number[],
+): Promise<void> {
   if (numbers.length === 0) return;
-  await ask(`DELETE FROM ${S}.pulls WHERE source = $1 AND number = ANY ($2::integer[])`, source, numbers);
+  await query(`DELETE FROM ${S}.pulls WHERE source = $1 AND number = ANY ($2::integer[])`, source, numbers);
 }
 
 /** Returns the newest fetched commit of a source. @throws UserError if it was never fetched. */
-export async function fetchedCommit({ ask }: FleetStatements, source: string): Promise<string> {
-  const [row] = await ask(`SELECT commit FROM ${S}.sources WHERE name = $1`, source);
+export async function fetchedCommit({ query }: FleetStatements, source: string): Promise<string> {
+  const [row] = await query(`SELECT commit FROM ${S}.sources WHERE name = $1`, source);
   if (typeof row?.commit === 'string') return row.commit;
   throw new UserError(`the source ${source} has not been fetched yet`);
 }
@@ -368,10 +372,10 @@ const IS_SHOWN = `(m.head = p.head OR p.state = 'merged')`;
 
 /** Returns requests: first the open requests, then the others. In both groups, the latest requests are first. */
 export async function listedPulls(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { state, limit }: PullList,
 ): Promise<readonly ListedPull[]> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT p.*, (SELECT coalesce(json_agg(json_build_object('address', m.address, 'result', m.result, 'outcome', m.outcome)
   ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND ${IS_SHOWN}) AS plans
 FROM ${S}.pulls p WHERE p.state = coalesce($1, p.state)
@@ -398,17 +402,21 @@ export function pullStatus({ problem, plannedHead, head }: PullRow): ListedPull[
 }
 
 /** Returns a request of a source, if it is stored. */
-export async function findPull({ ask }: FleetStatements, source: string, number: number): Promise<PullRow | undefined> {
-  const [row] = await ask(`SELECT * FROM ${S}.pulls WHERE source = $1 AND number = $2`, source, number);
+export async function findPull(
+  { query }: FleetStatements,
+  source: string,
+  number: number,
+): Promise<PullRow | undefined> {
+  const [row] = await query(`SELECT * FROM ${S}.pulls WHERE source = $1 AND number = $2`, source, number);
   return row && pullOf(row);
 }
 
 /** Returns the plans for the newest commit, or the last plans of a merged request, ordered by address. */
 export async function plansOfPull(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   { source, number }: Pick<PullRow, 'source' | 'number'>,
 ): Promise<readonly ShownPullPlan[]> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT m.* FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number)
 WHERE source = $1 AND number = $2 AND ${IS_SHOWN} ORDER BY address`,
     source,
@@ -419,10 +427,10 @@ WHERE source = $1 AND number = $2 AND ${IS_SHOWN} ORDER BY address`,
 
 /** Returns the latest outcome of a merged request for a workspace, if any. */
 export async function latestOutcome(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   address: string,
 ): Promise<{ readonly source: string; readonly number: number; readonly outcome: string } | undefined> {
-  const [row] = await ask(
+  const [row] = await query(
     `SELECT m.source, m.number, m.outcome FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number)
 WHERE m.address = $1 AND p.state = 'merged' AND m.outcome IS NOT NULL ORDER BY p.since DESC LIMIT 1`,
     address,
@@ -431,8 +439,8 @@ WHERE m.address = $1 AND p.state = 'merged' AND m.outcome IS NOT NULL ORDER BY p
 }
 
 /** Removes old requests that were closed or merged. @param retention the milliseconds for which they are kept. */
-export async function removeOldPulls({ ask }: FleetStatements, retention: number): Promise<void> {
-  await ask(
+export async function removeOldPulls({ query }: FleetStatements, retention: number): Promise<void> {
+  await query(
     `DELETE FROM ${S}.pulls WHERE state <> 'open' AND since < now() - $1 * interval '1 millisecond'`,
     retention,
   );

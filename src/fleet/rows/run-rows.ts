@@ -67,10 +67,10 @@ export interface OutsideState extends Pick<StateDocument, 'orphans'> {
 
 /** Returns the workspaces of jobs by address, without paused and removed workspaces. */
 export async function rowsToRun(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   jobs: readonly ClaimedJob[],
 ): Promise<ReadonlyMap<string, RunRow>> {
-  const rows = await ask(
+  const rows = await query(
     `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing, w.last->>'hold' AS hold,
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   ${conflictColumns({ address: 'w.address', workspaceId: 'w.workspace_id', baseUrl: 'w.base_url' })},
@@ -135,8 +135,8 @@ const BATCH_SIZE = 500;
 const JITTER = 0.1;
 
 /** Returns runs for the due workspaces of these sources, the most overdue first, and sets when the workspaces are due next. */
-export async function takeDue({ ask }: FleetStatements, sources: readonly string[]): Promise<QueuedRun[]> {
-  const rows = await ask(
+export async function takeDue({ query }: FleetStatements, sources: readonly string[]): Promise<QueuedRun[]> {
+  const rows = await query(
     `WITH due AS (SELECT address, due_at FROM ${S}.workspaces
   WHERE due_at <= now() AND paused_at IS NULL AND vanished_at IS NULL AND source = ANY ($1::text[])
   ORDER BY due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED)
@@ -162,6 +162,6 @@ RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS 
 }
 
 /** Locks the rows of workspaces until the transaction ends. The fixed order avoids deadlocks. */
-export async function lockRows({ ask }: FleetStatements, addresses: readonly string[]): Promise<void> {
-  await ask(`SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`, addresses);
+export async function lockRows({ query }: FleetStatements, addresses: readonly string[]): Promise<void> {
+  await query(`SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`, addresses);
 }

@@ -23,13 +23,13 @@ export interface SearchHit {
  * @param maxTerms the maximum number of terms to read.
  */
 export async function searchTerms(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   text: string,
   maxTerms: number,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly isCut: boolean }> {
   const { kind, name } = resourceIn(text);
   const prefixes = [...new Set([name.toLowerCase(), ...phoneNumberIn(name)])];
-  const rows = await ask(
+  const rows = await query(
     `WITH found AS MATERIALIZED (SELECT f.* FROM unnest($1::text[]) AS prefix, LATERAL (
   SELECT address, resource, term, term = prefix AS is_whole FROM ${S}.search_terms
   WHERE ${beginsWith('term', 'prefix')} ORDER BY term USING ~<~ LIMIT $2) AS f),

@@ -25,7 +25,7 @@ export async function replaceSearchTerms(
   address: string,
   texts: readonly SearchText[],
 ): Promise<void> {
-  await statements.ask(`DELETE FROM ${S}.search_terms WHERE address = $1`, address);
+  await statements.query(`DELETE FROM ${S}.search_terms WHERE address = $1`, address);
   const all = [{ resource: '', text: address }, ...texts];
   await addTerms(
     statements,
@@ -38,7 +38,7 @@ const BATCH_SIZE = 1000;
 
 /** Adds the search terms of workspaces without search terms, so that searches find the workspaces before their first run. */
 export async function addWorkspaceTerms(statements: FleetStatements, addresses: readonly string[]): Promise<void> {
-  const rows = await statements.ask(
+  const rows = await statements.query(
     `SELECT address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = a.address)`,
     addresses,
   );
@@ -48,13 +48,13 @@ export async function addWorkspaceTerms(statements: FleetStatements, addresses: 
 }
 
 async function addTerms(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   texts: readonly (SearchText & { readonly address: string })[],
 ): Promise<void> {
   const terms = texts.flatMap(({ address, resource, text }) =>
     termsOf(text).map((term) => ({ address, resource, term })),
   );
-  await ask(
+  await query(
     `INSERT INTO ${S}.search_terms (address, resource, term) SELECT address, resource, term
 FROM json_to_recordset($1::json) AS t (address text, resource text, term text) ON CONFLICT DO NOTHING`,
     storableJson(terms),

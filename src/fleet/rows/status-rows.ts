@@ -119,7 +119,7 @@ export interface FleetFigures {
 
 export async function fleetFigures(statements: FleetStatements): Promise<FleetFigures> {
   const [queued, frozen] = await Promise.all([queuedLateness(statements), currentFreeze(statements)]);
-  const [row = {}] = await statements.ask(`SELECT now() AS at, w.*, a.*,
+  const [row = {}] = await statements.query(`SELECT now() AS at, w.*, a.*,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
     FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
@@ -180,7 +180,7 @@ export async function shownWorkspaces(
   if (limit === 0) return [];
   if (address !== undefined) return shownWorkspaces(statements, { statuses, addresses: [address], limit });
   const selected = addresses ?? (await mostUrgent(statements, statuses, limit));
-  const rows = await statements.ask(
+  const rows = await statements.query(
     `SELECT * FROM (SELECT w.*, ${SHOWN_STATUS} AS shown, now() AS at,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by, r.made_at AS rejected_made_at,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
@@ -201,7 +201,7 @@ ORDER BY array_position($3::text[], shown), ${URGENCY}, address`,
 const URGENCY = `attention & ${ATTENTION.records + ATTENTION.person} DESC`;
 
 async function mostUrgent(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   statuses: readonly WorkspaceStatus[],
   limit: number,
 ): Promise<readonly string[]> {
@@ -211,7 +211,7 @@ async function mostUrgent(
     `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).condition} AND attention = 0 ORDER BY address LIMIT $1)`,
   ]);
   const ranked = some.map((each, rank) => `SELECT ${rank} AS rank, address FROM ${each} AS s`);
-  const rows = await ask(`SELECT address FROM (${ranked.join(' UNION ALL ')}) AS s ORDER BY rank LIMIT $1`, limit);
+  const rows = await query(`SELECT address FROM (${ranked.join(' UNION ALL ')}) AS s ORDER BY rank LIMIT $1`, limit);
   return rows.map(({ address }) => String(address));
 }
 

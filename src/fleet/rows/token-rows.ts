@@ -26,14 +26,14 @@ const TOKEN_PATTERN = /^voxform_([A-Za-z0-9.@+-]{1,63})_([\w-]{43})$/;
 const SCRYPT_OPTIONS = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 
 /** Creates a token and returns it. Only its hash is stored. @throws UserError if the name is invalid or taken. */
-export async function addToken({ ask }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
+export async function addToken({ query }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
   if (!NAME_PATTERN.test(name)) {
     throw new UserError(`${JSON.stringify(name)} is not a valid token name`, {
       hint: 'Use up to 63 letters, digits and . @ + -, such as ann or ann@example.com.',
     });
   }
   const [secret, salt] = [randomBytes(32).toString('base64url'), randomBytes(16).toString('base64url')];
-  const rows = await ask(
+  const rows = await query(
     `INSERT INTO ${S}.tokens (name, role, salt, hash, made_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING RETURNING name`,
     name,
     role,
@@ -49,8 +49,8 @@ export async function addToken({ ask }: FleetStatements, { name, role, by }: New
   return `voxform_${name}_${secret}`;
 }
 
-export async function listTokens({ ask }: FleetStatements): Promise<readonly ListedToken[]> {
-  const rows = await ask(`SELECT name, role, made_at, made_by FROM ${S}.tokens ORDER BY name`);
+export async function listTokens({ query }: FleetStatements): Promise<readonly ListedToken[]> {
+  const rows = await query(`SELECT name, role, made_at, made_by FROM ${S}.tokens ORDER BY name`);
   return rows.map((row) => ({
     name: String(row.name),
     role: row.role as Role,
@@ -60,8 +60,8 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
 }
 
 /** Removes a token and ends its sessions. @throws UserError if the token does not exist. */
-export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
-  const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
+export async function removeToken({ query }: FleetStatements, name: string): Promise<void> {
+  const rows = await query(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
   if (rows.length > 0) return;
   throw new UserError(`no token exists for ${name}`, { hint: 'See: voxform fleet token list' });
 }
@@ -74,12 +74,12 @@ const verifiedDigests = new Map<string, Buffer>();
  * @param isVerified true to accept only tokens that this process has already verified, without computing a slow hash.
  */
 export async function personOfToken(
-  { ask }: FleetStatements,
+  { query }: FleetStatements,
   token: string,
   isVerified = false,
 ): Promise<Pick<ListedToken, 'name' | 'role'> | undefined> {
   const [, name = '', secret = ''] = TOKEN_PATTERN.exec(token) ?? [];
-  const [row] = await ask(`SELECT role, salt, hash FROM ${S}.tokens WHERE name = $1`, name);
+  const [row] = await query(`SELECT role, salt, hash FROM ${S}.tokens WHERE name = $1`, name);
   const stored = String(row?.hash ?? '');
   const person = { name, role: row?.role as Role };
   const digest = hash('sha256', secret, 'buffer');

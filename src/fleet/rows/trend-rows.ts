@@ -16,8 +16,8 @@ interface RunCounts {
 }
 
 /** Adds finished runs to the counts of the current hour. Locks a row until the transaction ends. */
-export async function addRunCounts({ ask }: FleetStatements, { runs, failed, drifted }: RunCounts): Promise<void> {
-  await ask(
+export async function addRunCounts({ query }: FleetStatements, { runs, failed, drifted }: RunCounts): Promise<void> {
+  await query(
     `INSERT INTO ${TABLE} AS t (at, shard, runs, failed, drifted) VALUES (${THIS_HOUR}, pg_backend_pid() % ${SHARDS}, $1, $2, $3)
 ON CONFLICT (at, shard) DO UPDATE SET runs = t.runs + excluded.runs, failed = t.failed + excluded.failed, drifted = t.drifted + excluded.drifted`,
     runs,
@@ -27,8 +27,8 @@ ON CONFLICT (at, shard) DO UPDATE SET runs = t.runs + excluded.runs, failed = t.
 }
 
 /** Returns the counts of the last 24 hours. The last element is the current hour. */
-export async function lastDay({ ask }: FleetStatements): Promise<readonly RunCounts[]> {
-  const rows = await ask(
+export async function countsOfLastDay({ query }: FleetStatements): Promise<readonly RunCounts[]> {
+  const rows = await query(
     `SELECT coalesce(sum(runs), 0)::integer AS runs, coalesce(sum(failed), 0)::integer AS failed, coalesce(sum(drifted), 0)::integer AS drifted
 FROM generate_series(23, 0, -1) AS ago LEFT JOIN ${TABLE} ON at = ${THIS_HOUR} - ago * interval '1 hour'
 GROUP BY ago ORDER BY ago DESC`,
@@ -36,6 +36,6 @@ GROUP BY ago ORDER BY ago DESC`,
   return rows as readonly unknown[] as readonly RunCounts[];
 }
 
-export async function removeOldTrends({ ask }: FleetStatements): Promise<void> {
-  await ask(`DELETE FROM ${TABLE} WHERE at < now() - interval '2 days'`);
+export async function removeOldTrends({ query }: FleetStatements): Promise<void> {
+  await query(`DELETE FROM ${TABLE} WHERE at < now() - interval '2 days'`);
 }

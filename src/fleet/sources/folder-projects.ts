@@ -19,7 +19,7 @@ import { ProjectSize } from '../../project/project-size.ts';
 import type { FoundProject, FoundProjects, ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
 import { fileProblem, findProjects, type ListedEntry, TOO_LARGE } from './find-projects.ts';
-import type { CheckedOut, SourceReader } from './source-reader.ts';
+import type { Checkout, SourceReader } from './source-reader.ts';
 
 interface Folder {
   readonly stats: BigIntStats;
@@ -158,7 +158,7 @@ export class FolderProjects implements SourceReader {
     };
   }
 
-  async checkout(project: string, wanted: ProjectVersion): Promise<CheckedOut> {
+  async checkout(project: string, wanted: ProjectVersion): Promise<Checkout> {
     const existing = await this.#checkouts.find(wanted.version);
     if (existing !== undefined) return { ...wanted, folder: existing };
     const from = path.join(this.#root(), project);

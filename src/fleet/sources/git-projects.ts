@@ -13,7 +13,7 @@ import { MAX_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
 import type { FoundProject, FoundProjects, ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
 import { fileProblem, findProjects, TOO_LARGE } from './find-projects.ts';
-import type { CheckedOut, SourceReader } from './source-reader.ts';
+import type { Checkout, SourceReader } from './source-reader.ts';
 
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly address: GitAddress;
@@ -124,7 +124,7 @@ export class GitProjects implements SourceReader {
     };
   }
 
-  async checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut> {
+  async checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<Checkout> {
     const existing = await this.#checkouts.find(wanted.version);
     if (existing !== undefined) return { ...wanted, folder: existing };
     const available = await this.#availableVersion(project, wanted, signal);

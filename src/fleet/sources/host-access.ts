@@ -61,7 +61,7 @@ export function hostAccess(source: SourceOnHost, options: AccessOptions): HostAc
     kind,
     network: { proxy, ca: undefined },
     signal,
-    longestPause: 0,
+    maxPauseMs: 0,
     redact: (text: string) => redactor.redact(text),
     onNotice,
   };

@@ -7,7 +7,7 @@ import { realPath } from '../../manifests/read-file.ts';
 import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
-import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
+import { CHECKOUTS_FOLDER, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-target.ts';
 import { requiredText } from '../../state/backends/settings.ts';
 import type { StateLocation } from '../../state/state-location.ts';
@@ -176,7 +176,7 @@ function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: Sour
   const { projects } = settings;
   const homeOf = (...location: string[]): string => {
     const key = createHash('sha256').update(JSON.stringify(location)).digest('hex').slice(0, 16);
-    return path.join(home, CHECKOUTS, key);
+    return path.join(home, CHECKOUTS_FOLDER, key);
   };
   if (!('git' in settings)) {
     return new FolderProjects({ folder: settings.path, projects, home: homeOf(settings.path) });

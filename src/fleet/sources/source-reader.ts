@@ -1,7 +1,7 @@
 import type { FoundProjects, ProjectVersion } from '../member.ts';
 
 /** A folder with the files of the requested version, or of the newest version if the requested version no longer exists. */
-export interface CheckedOut extends ProjectVersion {
+export interface Checkout extends ProjectVersion {
   /** The absolute path of the folder. */
   readonly folder: string;
 }
@@ -15,7 +15,7 @@ export interface SourceReader {
   /** Returns the projects at a commit of a Git repository. @throws UserError if the commit does not exist or cannot be fetched. */
   at?(commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /** @throws UserError if neither this version nor a newer one is available. */
-  checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut>;
+  checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<Checkout>;
   /** Removes the files of all other versions. */
   keep(versions: ReadonlySet<string>): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface Splice {
 }
 
 /** Applies splices to a text. The splices must not overlap. */
-export function spliced(text: string, splices: readonly Splice[]): string {
+export function applySplices(text: string, splices: readonly Splice[]): string {
   let result = '';
   let position = 0;
   for (const splice of splices.toSorted((a, b) => a.start - b.start || a.end - b.end)) {

@@ -5,7 +5,7 @@ import { blockItem, blockPair, flowPair, flowValue } from './new-value.ts';
 import {
   type Collection,
   endOf,
-  lastOfEntry,
+  lastNodeOfEntry,
   type NodePlace,
   rangeOf,
   startOfEntry,
@@ -47,7 +47,7 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
   const start = startOfEntry(node, index);
   if (source.beginsLine(start)) {
     const begin = source.lineStart(start);
-    const end = endOf(lastOfEntry(node, index), source);
+    const end = endOf(lastNodeOfEntry(node, index), source);
     // Do not add a final newline to a text that has none.
     const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
     return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];

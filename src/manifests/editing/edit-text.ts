@@ -3,7 +3,7 @@ import { type Json, jsonEqual, tryParseJson } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
 import { parseYaml, yamlOptions } from '../parse-documents.ts';
 import { plainValue } from '../plain-value.ts';
-import { CannotEdit, changed, type Proposal, spliced, UNSAFE } from './change.ts';
+import { applySplices, CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
 import { nextChange } from './next-change.ts';
 import { TextSource } from './node-place.ts';
 
@@ -132,7 +132,7 @@ function nextState(state: ReadDocument, { goal, path, json, compact }: EditStep)
   const proposal = nextChange(document.contents, source, { current, value: goal, path });
   if (proposal === undefined) return undefined;
   refuseShared(document, proposal);
-  const next = read(spliced(text, proposal.splices), json);
+  const next = read(applySplices(text, proposal.splices), json);
   return next !== undefined && jsonEqual(next.value, changed(current, proposal.change)) ? next : undefined;
 }
 

@@ -90,7 +90,7 @@ export function placeOfPair(map: YAMLMap, pair: Pair, { source, path, flow }: No
     path: [...path, isScalar(pair.key) ? String(pair.key.value) : ''],
     flow: flow || map.flow === true,
     column: source.column(start),
-    lead: behindColon(pair) ?? end,
+    lead: offsetAfterColon(pair) ?? end,
     isItem: false,
   };
 }
@@ -118,7 +118,7 @@ export function rangeOf(value: unknown): readonly [number, number] {
   return [range[0], range[1]];
 }
 
-export function behindColon(pair: Pair | undefined): number | undefined {
+export function offsetAfterColon(pair: Pair | undefined): number | undefined {
   const colon = pair?.srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
   return colon && colon.offset + 1;
 }
@@ -141,14 +141,14 @@ export function startOfEntry(node: Collection, index: number): number {
   return dash;
 }
 
-export function lastOfEntry(node: Collection, index: number): unknown {
+export function lastNodeOfEntry(node: Collection, index: number): unknown {
   return isMap(node) ? (node.items[index]?.value ?? node.items[index]?.key) : node.items[index];
 }
 
 /** Returns the start of the line after a node, or the end of the text. */
 export function endOf(node: unknown, source: TextSource): number {
   if ((isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0) {
-    return endOf(lastOfEntry(node, node.items.length - 1), source);
+    return endOf(lastNodeOfEntry(node, node.items.length - 1), source);
   }
   const [, end] = rangeOf(node);
   return isBlockScalar(node) && source.text[end - 1] === '\n' ? end : source.nextLine(end);

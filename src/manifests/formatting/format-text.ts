@@ -5,8 +5,8 @@ import { isJson, slicesOf } from '../editing/edit-text.ts';
 import { TextSource } from '../editing/node-place.ts';
 import { type ParseProblem, parseDocuments, yamlOptions } from '../parse-documents.ts';
 import { tokensOf } from '../syntax-problem.ts';
-import { inOrder, type KeyOrder } from './key-order.ts';
-import { laidOut, UnsupportedLayout } from './laid-out-document.ts';
+import { type KeyOrder, withOrderedKeys } from './key-order.ts';
+import { layOutDocument, UnsupportedLayout } from './laid-out-document.ts';
 
 type OrderOf = (document: Json) => KeyOrder | undefined;
 
@@ -42,7 +42,7 @@ function tryFormat(source: string, orderOf: OrderOf): string | undefined {
 
 function formatJson(text: string, orderOf: OrderOf): string {
   const value = parseDocuments(text).documents[0]?.value ?? null;
-  return `${JSON.stringify(inOrder(value, orderOf(value)), undefined, 2)}\n`;
+  return `${JSON.stringify(withOrderedKeys(value, orderOf(value)), undefined, 2)}\n`;
 }
 
 function formatYaml(text: string, orderOf: OrderOf): string {
@@ -62,10 +62,10 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
   const value = parseDocuments(text).documents[0]?.value ?? null;
   const source = new TextSource(text, { json: false });
   const whole = { source, from: 0, to: text.length };
-  const ordered = laidOut(contents, { ...whole, order: orderOf(value) });
+  const ordered = layOutDocument(contents, { ...whole, order: orderOf(value) });
   // An alias must not come before its anchor.
   const again = parseDocuments(ordered.join('\n')).documents[0]?.value ?? null;
-  return jsonEqual(again, value) ? ordered : laidOut(contents, { ...whole, order: undefined });
+  return jsonEqual(again, value) ? ordered : layOutDocument(contents, { ...whole, order: undefined });
 }
 
 /** Removes the marks `---` and `...`. A comment after a mark is moved to its own line. */

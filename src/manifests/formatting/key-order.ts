@@ -34,14 +34,14 @@ export function sortedIndices(keys: readonly string[], order: KeyOrder | undefin
   return indices.sort((a, b) => rank(keys[a] ?? '') - rank(keys[b] ?? '') || a - b);
 }
 
-export function inOrder(value: Json, order: KeyOrder | undefined): Json {
-  if (Array.isArray(value)) return value.map((item: Json, index) => inOrder(item, order?.inner(index)));
+export function withOrderedKeys(value: Json, order: KeyOrder | undefined): Json {
+  if (Array.isArray(value)) return value.map((item: Json, index) => withOrderedKeys(item, order?.inner(index)));
   if (!isObject(value) || isForm(value)) return value;
   const keys = Object.keys(value);
   const sorted: Record<string, Json> = {};
   for (const index of sortedIndices(keys, order)) {
     const key = keys[index] ?? '';
-    setOwn(sorted, key, inOrder(value[key] as Json, order?.inner(key)));
+    setOwn(sorted, key, withOrderedKeys(value[key] as Json, order?.inner(key)));
   }
   return sorted;
 }

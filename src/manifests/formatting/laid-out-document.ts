@@ -1,12 +1,12 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
-import { type Splice, spliced } from '../editing/change.ts';
+import { applySplices, type Splice } from '../editing/change.ts';
 import {
-  behindColon,
   type Collection,
   endOf,
   isBlockScalar,
-  lastOfEntry,
+  lastNodeOfEntry,
   nodeOf,
+  offsetAfterColon,
   rangeOf,
   startOfEntry,
   type TextSource,
@@ -52,7 +52,7 @@ interface CollectionLayout {
  * Scalars and values in brackets are unchanged, except that the keys of a one-line object in brackets are sorted.
  * @throws UnsupportedLayout
  */
-export function laidOut(
+export function layOutDocument(
   root: Node,
   { source, order, from, to }: { source: TextSource; order: KeyOrder | undefined; from: number; to: number },
 ): string[] {
@@ -128,7 +128,7 @@ function entriesOf(node: Collection, { source, order, from, trailing }: Collecti
     const deep =
       index === 0 ? -1 : lines.slice(0, other === -1 ? undefined : other).findLastIndex(({ text }) => text !== '');
     gaps.push({ before: lines.slice(deep + 1), after: lines.slice(0, deep + 1) });
-    end = endOf(lastOfEntry(node, index), source);
+    end = endOf(lastNodeOfEntry(node, index), source);
   }
   return parts.map(({ key, node: value }, index) => ({
     key,
@@ -233,7 +233,7 @@ function gapLines(source: TextSource, from: number, to: number): Gap[] {
 }
 
 function leadOf(node: Collection, index: number): number {
-  const lead = isSeq(node) ? startOfEntry(node, index) + 1 : behindColon(node.items[index]);
+  const lead = isSeq(node) ? startOfEntry(node, index) + 1 : offsetAfterColon(node.items[index]);
   if (lead === undefined) throw new UnsupportedLayout();
   return lead;
 }
@@ -265,7 +265,7 @@ function flowText(node: Node, source: TextSource, order: KeyOrder | undefined): 
     end: part.end - start,
     text: parts[indices[index] ?? index]?.text ?? '',
   }));
-  return spliced(text, splices);
+  return applySplices(text, splices);
 }
 
 interface FlowPart extends Splice {

@@ -7,7 +7,7 @@ import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-addre
 import { ObjectReader } from '../../git/object-reader.ts';
 import { gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/run-git.ts';
 import { UserError, usageError } from '../../problems/user-error.ts';
-import { CHECKOUTS } from '../../project/local-paths.ts';
+import { CHECKOUTS_FOLDER } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
 import type { ProjectOrigin } from '../../runs/drift-request/request-target.ts';
 import type { FetchResult, ManifestSource, Version } from '../source.ts';
@@ -75,7 +75,7 @@ class GitSource implements ManifestSource {
     this.#address = address;
     this.name = `${ref} of ${address.shown}`;
     const key = hash('sha256', JSON.stringify([address.url, ref, workspace]));
-    this.#home = path.join(cwd, CHECKOUTS, key.slice(0, 16));
+    this.#home = path.join(cwd, CHECKOUTS_FOLDER, key.slice(0, 16));
   }
 
   async fetch(signal: AbortSignal): Promise<FetchResult> {

@@ -22,7 +22,7 @@ export function parseListen(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
 
-export interface Listening {
+export interface ListenOptions {
   readonly listen: ListenAddress;
   /** Additional host names of the listener, in lower case. */
   readonly names: readonly string[];
@@ -36,7 +36,7 @@ export interface RequestFacts extends Pick<IncomingMessage, 'headers' | 'httpVer
   readonly socket: Pick<Socket, 'remoteAddress'>;
 }
 
-export interface Admission extends Listening {
+export interface Admission extends ListenOptions {
   readonly token: string | undefined;
 }
 
@@ -48,7 +48,7 @@ const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|origin
  */
 export function isLocal(
   { headers, httpVersion, socket }: RequestFacts,
-  { listen, proxy, userHeader }: Listening,
+  { listen, proxy, userHeader }: ListenOptions,
 ): boolean {
   const remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const isProxyHeader = (name: string): boolean =>
@@ -61,7 +61,7 @@ export function isLocal(
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
 
 /** Returns the reason why a request is malformed; undefined if it has exactly one valid `Host` header and a path. */
-export function malformation({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
+export function malformedReason({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
   const [host = '', ...others] = headersDistinct.host ?? [];
   if (others.length > 0) return 'the request has several Host headers';
   if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return 'the Host header is missing or malformed';
@@ -97,7 +97,7 @@ export function refusal(
 /** False for an unknown DNS name. Another site may have configured the name to resolve to this machine. */
 export function isKnownHost(
   header: string | undefined,
-  { listen, names }: Pick<Listening, 'listen' | 'names'>,
+  { listen, names }: Pick<ListenOptions, 'listen' | 'names'>,
 ): boolean {
   const host = hostOf(header);
   const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);

@@ -6,7 +6,7 @@ import { type Context, Hono } from 'hono';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { messageOf } from '../messages.ts';
-import { type Admission, malformation, networkOf, refusal, WRONG_TOKEN, type WrongTokens } from './admission.ts';
+import { type Admission, malformedReason, networkOf, refusal, WRONG_TOKEN, type WrongTokens } from './admission.ts';
 
 interface ListenerOptions extends Admission {
   /** True if the process is alive, for `/healthz`. If absent, the process always counts as alive. */
@@ -106,7 +106,7 @@ function plainResponseTo(
   const { url = '', method = '' } = request;
   const [path] = url.split('?', 1);
   if (path !== '/healthz' && path !== '/readyz') {
-    const error = malformation(request);
+    const error = malformedReason(request);
     return error === undefined ? undefined : { status: 400, body: { error } };
   }
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'use GET' }, allow: READ_METHODS };

@@ -12,7 +12,7 @@ export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Creates a metrics registry, and functions that add metrics to the registry. */
-export function instruments() {
+export function createInstruments() {
   const registry = new Registry();
   const registers = [registry];
   return {
@@ -27,7 +27,7 @@ export function instruments() {
 }
 
 /** The buckets of run durations, in seconds. */
-export const RUN_DURATIONS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+export const RUN_DURATION_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
 /** The status of a resource after a run: its planned action if the run did not attempt it, otherwise the result. */
 const statuses = [
@@ -47,10 +47,10 @@ export const requestStatuses = [
 ] as const;
 
 export function createMetrics(version: string) {
-  const { registry, gauge, counter, histogram } = instruments();
+  const { registry, gauge, counter, histogram } = createInstruments();
   const runs = counter('voxform_runs_total', 'Runs, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
-  const durations = histogram('voxform_run_duration_seconds', 'Duration of runs.', RUN_DURATIONS);
+  const durations = histogram('voxform_run_duration_seconds', 'Duration of runs.', RUN_DURATION_BUCKETS);
   const running = gauge('voxform_run_in_progress', '1 while a run is in progress.');
   const paused = gauge('voxform_paused', '1 while runs are paused.');
   const resources = gauge('voxform_resources', 'Resources after the last run, by status.', ['status']);

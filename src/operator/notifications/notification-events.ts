@@ -14,7 +14,7 @@ import {
   pendingWords,
   withManualSteps,
 } from '../messages.ts';
-import { correctedIn, doneAddresses, doneIn, type RunReport } from '../run-report.ts';
+import { correctedAddresses, countDone, doneAddresses, type RunReport } from '../run-report.ts';
 import { RepeatFilter, type ReportedConditions } from '../watch-log.ts';
 
 interface NotificationEvent {
@@ -112,7 +112,7 @@ export class NotificationEvents {
     const { drift, missing, plan, workspace } = report;
     if (plan === undefined) return [];
     const before = this.#drifted ?? new Map(Object.entries(this.#readReported(workspace?.id ?? '')));
-    const done = correctedIn(report);
+    const done = correctedAddresses(report);
     const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
     const found = [
       ...drift.map((each) => ({ address: each.address, digest: each.digest, line: driftMessage(each) })),
@@ -241,7 +241,7 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
     run: number,
     time: startedAt.toISOString(),
     commit: commit ?? null,
-    changed: doneIn({ applied }),
+    changed: countDone({ applied }),
     failed: applied.filter((each) => each.result.status === 'failed').length,
     drifted: drift.length,
     resources: [...addresses],

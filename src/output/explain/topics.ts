@@ -2,7 +2,7 @@ import type { Kind, Lookup } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { formDefinitions, plainSchema, referenceForm } from '../../manifests/manifest-json-schema.ts';
-import { didYouMeanOneOf, nearest } from '../../problems/suggest.ts';
+import { didYouMeanOneOf, nearestCandidate } from '../../problems/suggest.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 
@@ -127,7 +127,7 @@ function suggestionFor(topics: readonly Topic[], requested: string): string {
   const paths = topics.map(({ path }) => path);
   const depth = requested.split('.').length;
   const siblings = paths.filter((path) => path.split('.').length === depth);
-  const found = nearest(requested, siblings) ?? nearest(requested, paths);
+  const found = nearestCandidate(requested, siblings) ?? nearestCandidate(requested, paths);
   const best = near.length > 0 ? near.map(({ path }) => path) : found === undefined ? [] : [found];
   return didYouMeanOneOf(best.map((path) => `"${path}"`));
 }

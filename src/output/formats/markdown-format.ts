@@ -2,7 +2,7 @@ import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-docum
 import { positionText } from '../../problems/diagnostic.ts';
 import { commandFor, type WorkspaceSelection } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
-import { actionWords, appliedIn, earlyEnd, skippedIn } from '../action-words.ts';
+import { actionWords, appliedWrites, earlyEnd, skippedGroups } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
 import { compact, type Statement } from '../compact.ts';
 import { type FieldViewOptions, viewsOf } from '../field-view.ts';
@@ -16,7 +16,7 @@ import {
   noteTexts,
   type ViolationGroup,
   violationGroups,
-  violationPlace,
+  violationPosition,
 } from '../remarks-text.ts';
 import {
   changedGroups,
@@ -122,14 +122,14 @@ function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGrou
 function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
-  const writes = appliedIn(applied);
+  const writes = appliedWrites(applied);
   const failed = writes.flatMap(({ resource: { address }, result }) => {
     if (result.status !== 'failed') return [];
     const help = helpText(result, selection);
     const hint = help === undefined ? '' : ` (${markdownText(help)})`;
     return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
   });
-  const skipped = skippedIn(writes).map(({ because, addresses }) => {
+  const skipped = skippedGroups(writes).map(({ because, addresses }) => {
     const lists = commandFor('voxform plan', selection);
     const names = addressList(addresses.map(markdownCode), full, { lists });
     return `- **Skipped:** ${names}: ${markdownText(because)}`;
@@ -209,7 +209,7 @@ function violationLine(group: ViolationGroup, full: boolean): string {
   const { named, more } = namedViolations(group, full);
   const names = [
     ...named.map((each) => {
-      const position = violationPlace(each);
+      const position = violationPosition(each);
       return `${markdownCode(each.address)}${position === '' ? '' : ` (${markdownCode(position)})`}`;
     }),
     ...(more > 0 ? [`and ${more} more`] : []),

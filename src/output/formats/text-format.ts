@@ -4,13 +4,13 @@ import { commandFor, type WorkspaceSelection } from '../../problems/workspace-co
 import {
   type AppliedWrite,
   actionWords,
-  appliedIn,
+  appliedWrites,
   applySummary,
+  countNotApplied,
   earlyEnd,
-  notAppliedIn,
   pendingActions,
-  remainingIn,
-  skippedIn,
+  remainingResources,
+  skippedGroups,
   unrecordedStep,
 } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
@@ -84,7 +84,7 @@ function renderUnchanged(resources: readonly PlannedResource[], style: Style, ve
 function closing(report: Report, style: Style): string {
   const { document, summary } = report;
   const isClean =
-    changedGroups(report).every(({ resources }) => resources.length === 0) && notAppliedIn(document.resources) === 0;
+    changedGroups(report).every(({ resources }) => resources.length === 0) && countNotApplied(document.resources) === 0;
   const counts = sentences(summary, style, { format: isClean ? style.good : style.bold });
   if (document.refreshed) return counts;
   return `${style.prose('Made with --no-refresh: the plan is based on the state; the platform was not read.', { format: style.warn })}\n${counts}`;
@@ -125,7 +125,7 @@ interface Wording {
 
 /** Renders the results of an apply, the remaining steps, the warnings and the summary. */
 export function applyText(report: ApplyReport, style: Style, { full = false, selection }: ReportOptions): string {
-  const applied = appliedIn(report);
+  const applied = appliedWrites(report);
   const ended = earlyEnd(report);
   const wording = { style, full, selection };
   return paragraphs([
@@ -200,7 +200,7 @@ function renderOrphans(applied: readonly AppliedWrite[], { style, selection }: W
 /** Returns an item for each reason, or for each resource if `full` is true. */
 function renderSkipped(applied: readonly AppliedWrite[], { style, full, selection }: Wording): string[] {
   const lists = commandFor('voxform plan', selection);
-  return skippedIn(applied).flatMap(({ because, addresses }) => {
+  return skippedGroups(applied).flatMap(({ because, addresses }) => {
     const lines = full ? addresses : [addressList(addresses, false, { lists })];
     return lines.map((names) => style.prose(`${names}: ${because}`, { indent: 2, lead: '- ' }));
   });
@@ -233,7 +233,11 @@ function renderFailed(entry: AppliedWrite, { style, selection }: Wording): strin
 /** Returns the steps that several resources share, then the other steps of each resource. */
 function renderRemaining(report: ApplyReport, wording: Wording): string[] {
   const { style, full, selection } = wording;
-  const { shared, resources } = sharedSteps(remainingIn(report), { full, selection, dashboard: report.plan.dashboard });
+  const { shared, resources } = sharedSteps(remainingResources(report), {
+    full,
+    selection,
+    dashboard: report.plan.dashboard,
+  });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [

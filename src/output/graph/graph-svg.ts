@@ -6,7 +6,7 @@ import { type Html, html, joined, trusted } from '../html/html.ts';
 import { plural } from '../plural.ts';
 import { displayWidth, truncate } from '../text-width.ts';
 import { type GroupedGraph, MAX_UNGROUPED } from './grouping.ts';
-import { type Laid, layeredLayout, margin, type Wire } from './layout.ts';
+import { type GraphLayout, layeredLayout, margin, type Wire } from './layout.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
 export const graphCss = readFileSync(new URL('./graph.css', import.meta.url), 'utf8');
@@ -63,7 +63,12 @@ function widthOf(node: ReferenceNode): number {
   return Math.ceil(widest * CHARACTER_WIDTH) + 24;
 }
 
-function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, { linkOf }: GraphSvgOptions): Html {
+function nodeMarkup(
+  node: ReferenceNode,
+  { outside }: Picture,
+  { boxes }: GraphLayout,
+  { linkOf }: GraphSvgOptions,
+): Html {
   const box = boxes.get(node.id);
   if (box === undefined) return html``;
   const { x, y, width, height } = box;
@@ -76,7 +81,7 @@ function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, 
 }
 
 /** Returns a frame with its name on the upper edge. */
-function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): Html {
+function frameMarkup({ group, box }: GraphLayout['frames'][number], { linkOf }: GraphSvgOptions): Html {
   const { x, y, width, height } = box;
   const name = truncate(escapeControls(group.name), Math.floor((width - 24) / CHARACTER_WIDTH));
   const title = html`<text x="${x + 12}" y="${y + 4}">${name}</text>`;

@@ -12,7 +12,7 @@ export interface Box {
   readonly height: number;
 }
 
-export interface Laid {
+export interface GraphLayout {
   readonly width: number;
   readonly height: number;
   readonly boxes: ReadonlyMap<string, Box>;
@@ -41,7 +41,10 @@ const columnGap = 88;
 const apartWidth = 960;
 
 /** Arranges nodes in columns in the direction of the references. Nodes with neither references nor a frame are placed in rows below. */
-export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node: ReferenceNode) => number): Laid {
+export function layeredLayout(
+  { nodes, edges, frames }: Picture,
+  widthOf: (node: ReferenceNode) => number,
+): GraphLayout {
   const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
   for (const frame of frames) for (const { id } of frame.nodes) linked.add(id);
   const inside = nodes.filter(({ id }) => linked.has(id));

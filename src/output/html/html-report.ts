@@ -2,7 +2,7 @@ import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-docum
 import { positionText } from '../../problems/diagnostic.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { earlyEnd } from '../action-words.ts';
-import { mustNameAll } from '../address-list.ts';
+import { mustListAll } from '../address-list.ts';
 import { compact, MIN_SHARING } from '../compact.ts';
 import { viewsOf } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
@@ -230,7 +230,7 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
   const views = viewsOf(report, { wholeTexts: true, selection });
   const outcome = (resource: PlannedResource) => outcomeOf(report, resource, selection);
   const isPlain = (resource: PlannedResource) =>
-    (outcome(resource)?.details ?? []).length === 0 && !mustNameAll([resource]);
+    (outcome(resource)?.details ?? []).length === 0 && !mustListAll([resource]);
   const { without } = sharedSteps(report.pending, { full, selection, dashboard: report.document.dashboard });
   return nonEmptyGroups(report).flatMap((group) => {
     const { heading, explanation } = group;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isKnownHost, isLocal, isSame, type Listening, type WrongTokens } from '../../operator/health/admission.ts';
+import { isKnownHost, isLocal, isSame, type ListenOptions, type WrongTokens } from '../../operator/health/admission.ts';
 import type { Role } from '../../operator/roles.ts';
 import type { Person } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
@@ -17,7 +17,7 @@ export interface Tokens {
   known?(token: string): Promise<Person | undefined>;
 }
 
-export interface AccessOptions extends Listening {
+export interface AccessOptions extends ListenOptions {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly wrongTokens: WrongTokens;

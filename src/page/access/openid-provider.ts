@@ -24,8 +24,8 @@ export interface SignInChecks {
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Thrown if an identity is not confirmed: the sign-in was declined, or the response is invalid or forged. The message is for the log. */
-export class NotConfirmed extends Error {
-  override readonly name = 'NotConfirmed';
+export class IdentityNotConfirmed extends Error {
+  override readonly name = 'IdentityNotConfirmed';
   /** True if the person or the provider declined the sign-in. */
   readonly isDeclined: boolean;
 
@@ -96,12 +96,12 @@ export class OpenIdProvider {
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      if (claims === undefined || tokens.id_token === undefined) throw new NotConfirmed('no ID token');
+      if (claims === undefined || tokens.id_token === undefined) throw new IdentityNotConfirmed('no ID token');
       // The library checks azp only if there are several audiences, and never whether iat is in the future.
       const { azp = this.#options.clientId, iat } = claims;
-      if (azp !== this.#options.clientId) throw new NotConfirmed('the ID token is for another client (azp)');
+      if (azp !== this.#options.clientId) throw new IdentityNotConfirmed('the ID token is for another client (azp)');
       if (iat > Date.now() / 1000 + MAX_CLOCK_SKEW_SECONDS)
-        throw new NotConfirmed('the ID token was issued in the future (iat)');
+        throw new IdentityNotConfirmed('the ID token was issued in the future (iat)');
       const isComplete = claimNames.every((name) => claims[name] !== undefined);
       const userInfo =
         isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
@@ -111,7 +111,7 @@ export class OpenIdProvider {
     } catch (error) {
       const unavailable = userErrorIn(error);
       if (unavailable !== undefined) throw unavailable;
-      throw new NotConfirmed(this.#describe(error), error instanceof AuthorizationResponseError);
+      throw new IdentityNotConfirmed(this.#describe(error), error instanceof AuthorizationResponseError);
     }
   }
 

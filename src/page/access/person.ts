@@ -20,6 +20,6 @@ const requiredRoles: Readonly<Record<ActionName | FreezeAction, Role>> = {
   unfreeze: 'admin',
 };
 
-export function may(person: Person | undefined, action: ActionName | FreezeAction): boolean {
+export function mayPerform(person: Person | undefined, action: ActionName | FreezeAction): boolean {
   return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(requiredRoles[action]);
 }

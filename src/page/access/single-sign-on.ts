@@ -1,7 +1,7 @@
 import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import type { WrongTokens } from '../../operator/health/admission.ts';
 import { type Identity, identityOf, roleOf } from './identity.ts';
-import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-provider.ts';
+import { IdentityNotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-provider.ts';
 import type { Person } from './person.ts';
 import { digestOfId, newSessionId } from './sessions.ts';
 
@@ -28,7 +28,7 @@ export type SignInResult =
   | { readonly type: 'unknown' }
   /** This address sent too many callbacks that the provider did not confirm. */
   | { readonly type: 'wait'; readonly seconds: number }
-  | { readonly type: 'refused'; readonly text: string; readonly cause?: NotConfirmed };
+  | { readonly type: 'refused'; readonly text: string; readonly cause?: IdentityNotConfirmed };
 
 /** The number of seconds within which a person must sign in at the provider. */
 export const ATTEMPT_SECONDS = 900;
@@ -118,7 +118,7 @@ export class SingleSignOn {
       await sessions.begin(digestOfId(session), identity, await encrypt(idToken, session));
       return { type: 'signed-in', session, person, to };
     } catch (cause) {
-      if (!(cause instanceof NotConfirmed)) throw cause;
+      if (!(cause instanceof IdentityNotConfirmed)) throw cause;
       const text = cause.isDeclined
         ? `${provider.host} did not sign you in.`
         : `${provider.host} did not confirm your identity. See the log.`;

@@ -3,7 +3,7 @@ import { planDocument } from '../../engine/plan/plan-schema.ts';
 import { type ListedPull, type PullRow, pullStatus, type ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
 import type { SearchHit } from '../../fleet/rows/search-rows.ts';
 import { kindOf } from '../../manifests/resource.ts';
-import { isForPerson } from '../../operator/plan-after.ts';
+import { hasManualStep } from '../../operator/plan-after.ts';
 import type { ListedRun, RunDetail, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
 import { referringTo } from '../resource-detail.ts';
 import type { ListedResource } from '../views/resources-view.ts';
@@ -120,7 +120,7 @@ function planJson({
   ...plan
 }: PlanDocument): Pick<ApiDocument<'plan'>, 'summary' | 'plan'> {
   const { lineage, serial } = state;
-  const open = resources.filter((each) => each.action !== 'noop' || isForPerson(each));
+  const open = resources.filter((each) => each.action !== 'noop' || hasManualStep(each));
   return {
     summary: plan.summary,
     plan: {

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import { parseListQuery, parsePaging, parseResourceQuery, queryProblems, typedText } from '../list-query.ts';
-import { MIN_SEARCH_LENGTH, type PageSource, RUN_GONE, type WorkspaceDetail } from '../page-data.ts';
+import { MIN_SEARCH_LENGTH, type PageSource, RUN_NOT_FOUND, type WorkspaceDetail } from '../page-data.ts';
 import type { PageContext, PageEnv, PageResponses } from '../page-responses.ts';
 import { findResources } from '../views/resources-view.ts';
 import { parseWorkspacePath, type WorkspacePath } from '../workspace-path.ts';
@@ -94,7 +94,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
     if (path.view === 'run') {
       const run = await source.run(address, path.id);
       if (run !== undefined) return respond(c, 'run', runJson(run));
-      return responses.showMissing(c, RUN_GONE);
+      return responses.showMissing(c, RUN_NOT_FOUND);
     }
     const detail = await source.workspace(address, path.view === 'resource' ? path.resource : undefined);
     if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}.`);

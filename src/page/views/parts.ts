@@ -6,7 +6,7 @@ import { addressHtml } from '../../output/html/resource-html.ts';
 import { plural } from '../../output/plural.ts';
 import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
-import { may } from '../access/person.ts';
+import { mayPerform } from '../access/person.ts';
 import type { ActionName, Fact, ListedRun, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
 
 export interface ViewContext {
@@ -171,7 +171,7 @@ export function decisionLinks(
   if (saved === undefined || !actions.includes('approve')) return html``;
   if (visitor.person === undefined && missingTokens === undefined)
     return html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', saved.id)}</p>`;
-  if (!may(visitor.person, 'approve')) return html``;
+  if (!mayPerform(visitor.person, 'approve')) return html``;
   return html`<p class="actions">${actionLink(address, 'approve', 'Approve', saved.id)}${actions.includes('reject') ? actionLink(address, 'reject', 'Reject', saved.id) : ''}</p>`;
 }
 

@@ -6,7 +6,7 @@ import { kindOf } from '../../manifests/resource.ts';
 import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
-import { may } from '../access/person.ts';
+import { mayPerform } from '../access/person.ts';
 import type { Fact, ResourceDetail, WorkspaceDetail } from '../page-data.ts';
 import { referringTo } from '../resource-detail.ts';
 import {
@@ -109,7 +109,7 @@ function callsSection(
   if (kinds.get(kindOf(address))?.versions === undefined) return html``;
   const comparison = impacts?.get(address);
   const canCompare = actions.includes('compare-calls');
-  const mayCompare = canCompare && may(visitor.person, 'compare-calls');
+  const mayCompare = canCompare && mayPerform(visitor.person, 'compare-calls');
   const roleNote =
     canCompare && !mayCompare
       ? ' A comparison reads all calls from the platform, so only an approver may start one.'

@@ -1,5 +1,5 @@
 import { kindOf } from '../../manifests/resource.ts';
-import { isForPerson, remainingIn } from '../../operator/plan-after.ts';
+import { hasManualStep, remainingIn } from '../../operator/plan-after.ts';
 import { MIN_SHARING } from '../../output/compact.ts';
 import { type Html, html, joined } from '../../output/html/html.ts';
 import { MAX_UNFOLDED } from '../../output/html/html-report.ts';
@@ -105,7 +105,7 @@ function isFlat({ resources }: Resources, query: ResourceQuery): boolean {
 /** Returns the number of resources by status, most urgent first, with links to the lists. */
 export function resourceCounts({ address, resources, remaining, isOld }: WorkspaceDetail): Html {
   if (resources.length === 0) return html``;
-  const manualSteps = (remaining?.resources ?? []).filter(isForPerson).length;
+  const manualSteps = (remaining?.resources ?? []).filter(hasManualStep).length;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .sort(([a], [b]) => urgency[a] - urgency[b])
     .map(

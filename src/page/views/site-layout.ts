@@ -1,5 +1,5 @@
 import { type Html, html } from '../../output/html/html.ts';
-import { may } from '../access/person.ts';
+import { mayPerform } from '../access/person.ts';
 import { assetPath } from './assets.ts';
 import { isolate, timeWithAge, type ViewContext } from './parts.ts';
 
@@ -73,6 +73,8 @@ function searchForm(text: string): Html {
 function freezeBanner({ freeze, now, visitor }: ViewContext): Html {
   if (freeze === undefined) return html``;
   const { by, at, because } = freeze;
-  const resume = may(visitor.person, 'unfreeze') ? html`<a class="button" href="/unfreeze">Resume the fleet</a>` : '';
+  const resume = mayPerform(visitor.person, 'unfreeze')
+    ? html`<a class="button" href="/unfreeze">Resume the fleet</a>`
+    : '';
   return html`<p class="frozen"><span><strong>Frozen</strong> by ${isolate(by)} ${timeWithAge(new Date(at), now)}: ${isolate(because)}<br>Nothing is written to any platform.</span> ${resume}</p>`;
 }

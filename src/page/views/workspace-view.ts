@@ -8,7 +8,7 @@ import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { planReport } from '../../output/report.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import { may } from '../access/person.ts';
+import { mayPerform } from '../access/person.ts';
 import {
   type ActionName,
   closeElsewhereHint,
@@ -115,7 +115,7 @@ export function planOf(plan: PlanDocument | undefined, options: Parameters<typeo
 }
 
 function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
-  const allowed = buttons.filter(([action]) => actions.includes(action) && may(visitor.person, action));
+  const allowed = buttons.filter(([action]) => actions.includes(action) && mayPerform(visitor.person, action));
   if (allowed.length > 0) {
     return html`<div class="actions">${allowed.map(([action, text]) => actionLink(address, action, text))}</div>`;
   }
@@ -136,7 +136,7 @@ function orphansPart(
   { now, visitor }: ViewContext,
 ): Html {
   if (orphans.length === 0) return html``;
-  const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
+  const canClose = actions.includes('close-orphan') && mayPerform(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
     html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${timeWithAge(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">These records are no longer managed and may still be active. Delete them in the dashboard, then close them${externalLocation === undefined ? ' here.' : `. ${closeElsewhereHint(externalLocation, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MAX_ORPHANS).map(item)}</ul>${orphans.length > MAX_ORPHANS ? html`<p class="faint">and ${orphans.length - MAX_ORPHANS} more</p>` : ''}`;

@@ -1,7 +1,7 @@
 import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
-import { may } from '../access/person.ts';
+import { mayPerform } from '../access/person.ts';
 import {
   type AttentionList,
   type ListQuery,
@@ -94,7 +94,7 @@ function trendPlots(trends: readonly Trend[]): Html {
 }
 
 function freezeButton({ canFreeze, freeze, visitor }: ViewContext): Html {
-  if (!canFreeze || freeze !== undefined || !may(visitor.person, 'freeze')) return html``;
+  if (!canFreeze || freeze !== undefined || !mayPerform(visitor.person, 'freeze')) return html``;
   return html`<div class="actions"><a class="button" href="/freeze">Freeze the fleet</a></div>`;
 }
 

@@ -1,5 +1,5 @@
 import { attempt } from '../../problems/attempt.ts';
-import { didYouMean, nearest } from '../../problems/suggest.ts';
+import { didYouMean, nearestCandidate } from '../../problems/suggest.ts';
 import { functions, methods, operators, shownOperator } from './functions.ts';
 import { NoResult, type Overload, problemOf } from './overload.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import type { Expression, Parts } from './syntax.ts';
 import { compiled } from './text-functions.ts';
 import { formatIn, timeMethods } from './time-functions.ts';
-import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
+import { ANY, BOOL, type Type, typeName, unionOf } from './types.ts';
 import {
   type CelValue,
   HiddenValue,
@@ -58,7 +58,7 @@ function unknownFunction(
   { isMethod, offset }: { isMethod: boolean; offset: number },
 ): RulePart {
   const known = Object.keys(isMethod ? methods : functions);
-  const near = nearest(name, [...known, ...(isMethod ? MACROS : ['has', 'isSecret'])]);
+  const near = nearestCandidate(name, [...known, ...(isMethod ? MACROS : ['has', 'isSecret'])]);
   const other = isMethod ? functions : methods;
   const hint = Object.hasOwn(other, name)
     ? `; write ${isMethod ? `${name}(value)` : `value.${name}(…)`}`
@@ -85,7 +85,7 @@ function compileCall(checker: Checker, { name, overloads, parts, at }: Applicati
   if (problem !== undefined) return checker.problem(problem, at);
   const isAppend = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
   const part: RulePart = {
-    type: possible.map(({ resultType }) => resultType(types)).reduce(joined),
+    type: possible.map(({ resultType }) => resultType(types)).reduce(unionOf),
     offset: at,
     run: (run, frame) => {
       run.meter.take(1);
@@ -114,7 +114,7 @@ function callOverload(values: readonly CelValue[], { name, overloads, at, meter 
       takes.length === types.length && takes.every((type, index) => type === 'any' || type === types[index]),
   );
   if (chosen === undefined) {
-    const words = types.map((type) => wordFor({ is: type === 'opaque' ? 'secret' : type } as Type));
+    const words = types.map((type) => typeName({ is: type === 'opaque' ? 'secret' : type } as Type));
     return new NoValue(`${shownOperator(name)} does not accept ${words.join(' and ')}`, { offset: at });
   }
   try {
@@ -153,14 +153,14 @@ function mismatchProblem(name: string, overloads: readonly Overload[], types: re
   if (!counts.includes(types.length)) return `wrong number of arguments for ${shown}`;
   const isMixed = types.some(({ is }) => is === 'int') && types.some(({ is }) => is === 'double');
   const hint = isMixed ? '; write whole numbers as 2.0, or use double(…)' : '';
-  return `${shown} does not accept ${types.map(wordFor).join(' and ')}${hint}`;
+  return `${shown} does not accept ${types.map(typeName).join(' and ')}${hint}`;
 }
 
 /** Returns a problem if a comparison has the same result for every resource. */
 function comparisonProblem(name: string, [a = ANY, b = ANY]: readonly Type[]): string | undefined {
   if (name !== '_==_' && name !== '_!=_') return undefined;
   const groups = [a, b].map(({ is }) => GROUPS[is] ?? is);
-  if (!groups.includes('open') && groups[0] !== groups[1]) return `${wordFor(a)} never equals ${wordFor(b)}`;
+  if (!groups.includes('open') && groups[0] !== groups[1]) return `${typeName(a)} never equals ${typeName(b)}`;
   if (a.is !== 'string' || b.is !== 'string' || !a.values || !b.values) return undefined;
   const [known, [text = '']] = a.values.length > b.values.length ? [a.values, b.values] : [b.values, a.values];
   if (a.values.some((value) => b.values?.includes(value))) return undefined;
@@ -194,7 +194,7 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
   const { is } = operand.type;
   const isKeyed = is === 'map' || is === 'object';
   if (!isKeyed && !fits('list', operand.type)) {
-    return checker.problem(`${operand.label ?? 'the value'} is ${wordFor(operand.type)} and has no items`, offset);
+    return checker.problem(`${operand.label ?? 'the value'} is ${typeName(operand.type)} and has no items`, offset);
   }
   if (!fits(isKeyed ? 'string' : 'int', index.type) && is !== 'any') {
     return checker.problem(`the index must be ${isKeyed ? 'a string' : 'an int'}`, index.offset);
@@ -292,7 +292,7 @@ function compileConditional(checker: Checker, [when, then, other]: readonly Rule
   }
   expectBool(checker, when, '?');
   return {
-    type: joined(then.type, other.type),
+    type: unionOf(then.type, other.type),
     offset,
     run: (run, frame) => {
       run.meter.take(1);
@@ -305,7 +305,7 @@ function compileConditional(checker: Checker, [when, then, other]: readonly Rule
 
 function expectBool(checker: Checker, { type, label, offset }: RulePart, shown: string): void {
   if (isBool(type)) return;
-  checker.problem(`${shown} requires true or false, but ${label ?? 'the value'} is ${wordFor(type)}`, offset);
+  checker.problem(`${shown} requires true or false, but ${label ?? 'the value'} is ${typeName(type)}`, offset);
 }
 
 export function isBool({ is }: Type): boolean {

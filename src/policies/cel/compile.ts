@@ -12,7 +12,7 @@ import {
   type Run,
 } from './part.ts';
 import { type Expression, type Parts, readSyntax, type Syntax } from './syntax.ts';
-import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, STRING, type Type, wordFor } from './types.ts';
+import { ANY, BOOL, DOUBLE, INT, listOf, NOTHING, STRING, type Type, typeName, unionOf } from './types.ts';
 import { type CelValue, CostExceeded, isList, isMap, keysOf, Meter, NoValue } from './values.ts';
 
 /** The variable whose field paths are reported in violations. */
@@ -136,7 +136,7 @@ class Compiler implements Checker {
       const near =
         didYouMean(name, type.fields.keys()) || didYouMeanOneOf(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
       this.problem(`unknown field ${JSON.stringify(name)}${near}`, offset);
-    } else this.problem(`${operand.label ?? 'the value'} is ${wordFor(type)} and has no fields`, offset);
+    } else this.problem(`${operand.label ?? 'the value'} is ${typeName(type)} and has no fields`, offset);
     return ANY;
   }
 
@@ -160,7 +160,7 @@ class Compiler implements Checker {
   #list(elements: readonly Expression[], { offset, bound }: CallSite): RulePart {
     const parts = elements.map((element) => this.readable(element, bound));
     return {
-      type: listOf(parts.map(({ type }) => type).reduce(joined, NOTHING)),
+      type: listOf(parts.map(({ type }) => type).reduce(unionOf, NOTHING)),
       offset,
       run: (run, frame) => {
         run.meter.take(1);
@@ -179,7 +179,7 @@ class Compiler implements Checker {
     });
     const parts = entries.map(({ part }) => part);
     return {
-      type: { is: 'map', of: parts.map(({ type }) => type).reduce(joined, NOTHING) },
+      type: { is: 'map', of: parts.map(({ type }) => type).reduce(unionOf, NOTHING) },
       offset,
       run: (run, frame) => {
         run.meter.take(1);
@@ -269,7 +269,7 @@ function itemType(checker: Checker, range: RulePart): Type {
     case 'nothing':
       return ANY;
     default:
-      checker.problem(`${range.label ?? 'the value'} is ${wordFor(type)}, not a list or an object`, range.offset);
+      checker.problem(`${range.label ?? 'the value'} is ${typeName(type)}, not a list or an object`, range.offset);
       return ANY;
   }
 }
@@ -287,7 +287,7 @@ export function readCondition(
     if (compiler.problems.length > 0) return { problems: compiler.problems };
     if (isBool(part.type))
       return { evaluate: (values, steps, patterns) => evaluate(part, values, new Meter(steps, patterns)) };
-    const message = `the condition must be true or false, but is ${wordFor(part.type)}`;
+    const message = `the condition must be true or false, but is ${typeName(part.type)}`;
     return { problems: [{ message, offset: 0 }] };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

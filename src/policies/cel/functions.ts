@@ -1,7 +1,7 @@
 import { NoResult, type Overload, type Overloads, overload } from './overload.ts';
 import { lengthOf, textMethods } from './text-functions.ts';
 import { dateOf, durationOf, timeMethods, timestampOf } from './time-functions.ts';
-import { ANY, BOOL, DOUBLE, DURATION, INT, joined, listOf, STRING, TIMESTAMP, type Type } from './types.ts';
+import { ANY, BOOL, DOUBLE, DURATION, INT, listOf, STRING, TIMESTAMP, type Type, unionOf } from './types.ts';
 import { Duration, equal, keysOf, Timestamp } from './values.ts';
 
 const size: Overloads[string] = [
@@ -111,7 +111,7 @@ function itemsOf(type: Type | undefined): Type {
 }
 
 function bothLists([a, b]: readonly Type[]): Type {
-  return listOf(joined(itemsOf(a), itemsOf(b)));
+  return listOf(unionOf(itemsOf(a), itemsOf(b)));
 }
 
 function equality(expected: boolean): Overload {

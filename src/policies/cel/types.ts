@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
-import { bare, takesText } from '../../manifests/schema-fields.ts';
+import { takesText, unwrapSchema } from '../../manifests/schema-fields.ts';
 import type { LeafPath } from '../../values/path.ts';
 
 /** The static type of a value. */
@@ -32,7 +32,7 @@ export function listOf(of: Type): Type {
  * @param rules special fields by path. A write-only field is a secret.
  */
 export function typeOf(schema: unknown, rules: Readonly<Record<LeafPath, FieldRule>> = {}, path: LeafPath = ''): Type {
-  const plain = bare(schema);
+  const plain = unwrapSchema(schema);
   const rule = Object.hasOwn(rules, path) ? rules[path] : undefined;
   if (rule?.writeOnly) return { is: 'secret' };
   if (plain instanceof z.ZodObject) {
@@ -44,7 +44,7 @@ export function typeOf(schema: unknown, rules: Readonly<Record<LeafPath, FieldRu
   }
   if (plain instanceof z.ZodArray) return listOf(typeOf(plain.element));
   if (plain instanceof z.ZodRecord) return { is: 'map', of: typeOf(plain.valueType) };
-  if (plain instanceof z.ZodUnion) return plain.options.map((each) => typeOf(each)).reduce(joined);
+  if (plain instanceof z.ZodUnion) return plain.options.map((each) => typeOf(each)).reduce(unionOf);
   if (plain instanceof z.ZodEnum) return { is: 'string', values: plain.options.map(String) };
   if (plain instanceof z.ZodLiteral) return literal([...plain.values]);
   if (takesText(plain)) return STRING;
@@ -59,24 +59,24 @@ function literal(values: readonly unknown[]): Type {
 }
 
 /** Returns the type of a value that has one of the two types; `any` if no other type covers both. */
-export function joined(a: Type, b: Type): Type {
+export function unionOf(a: Type, b: Type): Type {
   if (a === b || b.is === 'nothing' || b.is === 'null') return a;
   if (a.is === 'nothing' || a.is === 'null') return b;
   if (a.is === 'string' && b.is === 'string') {
     return a.values && b.values ? { is: 'string', values: [...new Set([...a.values, ...b.values])] } : STRING;
   }
-  if (a.is === 'list' && b.is === 'list') return listOf(joined(a.of, b.of));
-  if (a.is === 'map' && b.is === 'map') return { is: 'map', of: joined(a.of, b.of) };
+  if (a.is === 'list' && b.is === 'list') return listOf(unionOf(a.of, b.of));
+  if (a.is === 'map' && b.is === 'map') return { is: 'map', of: unionOf(a.of, b.of) };
   if (a.is === 'object' && b.is === 'object') {
     const fields = new Map(a.fields);
-    for (const [key, type] of b.fields) fields.set(key, joined(fields.get(key) ?? NOTHING, type));
+    for (const [key, type] of b.fields) fields.set(key, unionOf(fields.get(key) ?? NOTHING, type));
     return { is: 'object', fields };
   }
   return a.is === b.is ? a : ANY;
 }
 
 /** Returns the name of a type for messages. */
-export function wordFor({ is }: Type): string {
+export function typeName({ is }: Type): string {
   return words[is];
 }
 

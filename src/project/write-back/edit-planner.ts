@@ -2,7 +2,7 @@ import path from 'node:path';
 import { CannotEdit } from '../../manifests/editing/change.ts';
 import { editText, isJson, type TextEdit } from '../../manifests/editing/edit-text.ts';
 import { type DocumentPath, formatPath } from '../../manifests/finding.ts';
-import { type Declaration, decides, formsIn, isForm, type Layer } from '../../manifests/layers.ts';
+import { type Declaration, determinesValue, formsIn, isForm, type Layer } from '../../manifests/layers.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { positionIn } from '../../manifests/positions.ts';
 import { readTextFile, realPath } from '../../manifests/read-file.ts';
@@ -21,7 +21,7 @@ import {
   type PlanEditsOptions,
   type WantedValue,
 } from './edit-plan.ts';
-import { formReason, type Owned, ownerOf, writtenValue } from './written-value.ts';
+import { formReason, type OwnedValue, ownerOf, writtenValue } from './written-value.ts';
 
 /** A possible way to write one value. */
 export interface ProposedEdit {
@@ -91,7 +91,7 @@ export class EditPlanner {
   }
 
   #written(
-    { layer, path: at, raw }: Owned,
+    { layer, path: at, raw }: OwnedValue,
     { declaration, leaf, value, texts }: { declaration: Declaration; leaf: string; value: Json; texts: TextWrite[] },
   ): Json {
     const { root } = this.#options.project;
@@ -132,11 +132,11 @@ export class EditPlanner {
     return isPlain(known) ? (known as Json) : undefined;
   }
 
-  #removal(owned: Owned, layers: readonly Layer[]): ProposedEdit['edit'] {
+  #removal(owned: OwnedValue, layers: readonly Layer[]): ProposedEdit['edit'] {
     const { layer, path: at, raw, isPatch } = owned;
     if (raw === undefined) return undefined;
     const below = layers.slice(layers.indexOf(layer) + 1);
-    const isSetBelow = below.some(({ value }) => decides(value, at));
+    const isSetBelow = below.some(({ value }) => determinesValue(value, at));
     if (isSetBelow && !isPatch) throw new CannotEdit('without the field, the default of its kind would apply');
     return editAt(owned, layer, isSetBelow ? null : undefined);
   }
@@ -208,7 +208,7 @@ function resultOf(files: readonly PendingFile[], problems: ReadonlyMap<WantedVal
   };
 }
 
-function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], value: Json | undefined) {
+function editAt({ path: at }: OwnedValue, { file, document, base }: OwnedValue['layer'], value: Json | undefined) {
   return { file, document, path: [...base, ...at], value };
 }
 

@@ -1,6 +1,6 @@
 import { access, constants, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { removeDrafts, replaceFile, writeBeside } from '../../files/replace-file.ts';
+import { removeDrafts, replaceFile, writeDraftFor } from '../../files/replace-file.ts';
 import { isInside, reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
@@ -50,7 +50,7 @@ async function writeDraft(root: string, edit: FileEdit): Promise<FileDraft> {
     }
     await access(target, constants.W_OK);
     const { mode } = await stat(target);
-    const name = await writeBeside(target, edit.after, { mode });
+    const name = await writeDraftFor(target, edit.after, { mode });
     return { edit, target, draft: name, mode };
   } catch (error) {
     throw error instanceof UserError ? error : writeError(edit.file, error);

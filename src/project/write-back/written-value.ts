@@ -2,7 +2,7 @@ import { CannotEdit } from '../../manifests/editing/change.ts';
 import { alignment } from '../../manifests/editing/next-change.ts';
 import { type DocumentPath, follow } from '../../manifests/finding.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
-import { decides, isForm, type Layer, type SpecSources } from '../../manifests/layers.ts';
+import { determinesValue, isForm, type Layer, type SpecSources } from '../../manifests/layers.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, mapParts } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 
@@ -84,7 +84,7 @@ function newValue(value: Json, writing: ValueContext): Json {
 }
 
 /** The layer that determines a value, and the path of the value in the layer. */
-export interface Owned {
+export interface OwnedValue {
   readonly layer: Layer;
   /** The path from the root of the layer. */
   readonly path: DocumentPath;
@@ -99,9 +99,9 @@ export interface Owned {
  * manifest.
  * @throws CannotEdit if the layer applies to several resources or has the leaf inside a value form.
  */
-export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
+export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): OwnedValue {
   const path = leaf.split('.');
-  const layer = layers.find(({ value }) => decides(value, path)) ?? home;
+  const layer = layers.find(({ value }) => determinesValue(value, path)) ?? home;
   const at = layers.indexOf(layer);
   const isPatch = at < layers.indexOf(home);
   if (at > layers.indexOf(home)) {

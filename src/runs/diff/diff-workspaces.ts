@@ -1,5 +1,5 @@
 import { isFingerprint, sameValue } from '../../engine/decide/compare.ts';
-import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
+import { leavesOf, ruleOf, valueInRecord } from '../../engine/decide/field-rules.ts';
 import { lookUp } from '../../engine/decide/references.ts';
 import { plainOf, recordedOf } from '../../engine/decide/state-entry.ts';
 import type { PlanResult } from '../../engine/engine.ts';
@@ -288,7 +288,7 @@ function fieldValueAt(side: Side, member: Member, field: ComparedField): FieldVa
   const desired = desiredAt(member, field);
   const recorded = recordedOf(member.entry, path);
   const sensitive = rule.writeOnly === true || isMasked(recorded) || (desired !== undefined && isTainted(desired));
-  const shown = shownAt(kind, member.record, path);
+  const shown = valueInRecord(kind, member.record, path);
   if (shown !== undefined) {
     return { value: byAddress(shown as Json, side, field), verified: true, fingerprint: undefined, sensitive };
   }

@@ -7,7 +7,7 @@ import { HostClient } from '../../hosting/host-client.ts';
 import { hostCredentials } from '../../hosting/host-credentials.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
-import { closing } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { inputsFor } from '../../project/load-desired.ts';
@@ -87,13 +87,13 @@ function realPathOf(root: string, file: string): string {
 
 /**
  * Updates the request on its host to match the proposal.
- * @param longestPause the maximum pause in milliseconds that the host may request.
+ * @param maxPauseMs the maximum pause in milliseconds that the host may request.
  * @throws HostProblem, UserError
  */
 export async function executeProposal(
   opened: OpenWorkspace,
   { target, wanted }: RequestProposal,
-  { longestPause, signal }: { readonly longestPause: number; readonly signal: AbortSignal },
+  { maxPauseMs, signal }: { readonly maxPauseMs: number; readonly signal: AbortSignal },
 ): Promise<RequestResult> {
   const { env, redactor, log } = opened.context;
   const { api, repository } = target;
@@ -105,11 +105,11 @@ export async function executeProposal(
     api,
     shown,
     repository,
-    settings: { api: 'pull_requests.api_url', repository: 'pull_requests.repository', longestPause: '--max-wait' },
+    settings: { api: 'pull_requests.api_url', repository: 'pull_requests.repository', maxPause: '--max-wait' },
     kind,
     network: opened.network(api),
     signal,
-    longestPause,
+    maxPauseMs,
     redact,
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),
@@ -118,11 +118,11 @@ export async function executeProposal(
   };
   const credentials = hostCredentials({ token }, context);
   const client = new HostClient({ ...context, credentials, rights: kind.rights });
-  await using _ = closing(client);
+  await using _ = asDisposable(client);
   const url = `${kind.serverOf(new URL(api))}/${repository}.git`;
   const network = opened.network(url);
   const branches = new BranchRepository({ url, kind, token, network, env, signal, redact });
-  await using __ = closing(branches);
+  await using __ = asDisposable(branches);
   return await reconcileRequest({ host: kind.open(client, repository), repository: branches, shown }, wanted, signal);
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BranchRepository, type CommittedFile, changedFile } from '../../hosting/branch-repository.ts';
+import { type BranchRepository, type CommittedFile, formatChangedFile } from '../../hosting/branch-repository.ts';
 import type { CodeHost, HostRequest, RequestChange } from '../../hosting/code-host.ts';
 import { HostProblem } from '../../hosting/host-client.ts';
 import { backoff } from '../../platform/retry.ts';
@@ -98,7 +98,7 @@ async function updateOnce(
   const { base, baseHead, head } = await headsOf(repository, wanted, shown);
   const files = await remainingFiles(repository, wanted, baseHead);
   if ('behind' in files) return { is: 'behind', base, files: files.behind };
-  const changes = changesDigest(files.map(({ path, base, blob }) => changedFile(path, base, blob)).sort());
+  const changes = changesDigest(files.map(({ path, base, blob }) => formatChangedFile(path, base, blob)).sort());
   const isMerged = head === baseHead || requests.some((each) => each.state === 'merged' && each.head === head);
   const ownChanges = head === undefined || isMerged ? undefined : await changesOf(repository, head, wanted.workspace);
   const branch =

@@ -8,7 +8,14 @@ import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { DiscoveryNotes, FoundRecord } from '../discover.ts';
-import { Identities, type Identity, keptNames, type NamesInProject, namesFor, plainName } from './manifest-names.ts';
+import {
+  Identities,
+  type Identity,
+  knownNamesById,
+  type NamesInProject,
+  namesFor,
+  plainName,
+} from './manifest-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
 import { namesIn, type OwnSecrets, SecretNames, type UsedName } from './secret-names.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
@@ -95,12 +102,12 @@ export class Drafter {
         return because === undefined;
       });
       const known = knownNames.flatMap((names) => names.get(kind.name) ?? []);
-      const names = namesFor(declarable, keptNames(known, drafts));
+      const names = namesFor(declarable, knownNamesById(known, drafts));
       allNames.set(kind.name, names);
       for (const draft of declarable) {
-        const { omitted, needless, owners } = draft;
+        const { omitted, unneededFields, owners } = draft;
         const name = names.get(draft.id) ?? draft.plainName;
-        const offered = secretNames.offered({ kind, name, needless, owners });
+        const offered = secretNames.offered({ kind, name, unneededFields, owners });
         const chosen = offered.filter(({ isChosen }) => isChosen);
         const secrets = offered.filter(({ isChosen }) => !isChosen);
         const uses = [...draft.uses, ...chosen];
@@ -175,7 +182,7 @@ interface RecordDraft {
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
   /** Secret fields that the record does not need. */
-  readonly needless: readonly LeafPath[];
+  readonly unneededFields: readonly LeafPath[];
   /** The value on which each secret field depends, such as the provider of an API key. */
   readonly owners: ReadonlyMap<LeafPath, string>;
   /** The reason why no manifest can declare the record, if any. */
@@ -202,15 +209,15 @@ function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[])
     ...spec.fromPublished.map((root) => [root, publishedNote(found)] as const),
     ...spec.asNumbers.map((path) => [path, NUMBER_NOTE] as const),
   ]);
-  const needless: LeafPath[] = [];
+  const unneededFields: LeafPath[] = [];
   const owners = new Map<LeafPath, string>();
-  for (const [path, { needlessWith: other }] of Object.entries(kind.fields)) {
+  for (const [path, { unnecessaryIf: other }] of Object.entries(kind.fields)) {
     const owner = other && spec.leaves.get(other.field);
     if (typeof owner !== 'string') continue;
-    if (owner === other?.value) needless.push(path);
+    if (owner === other?.value) unneededFields.push(path);
     else owners.set(path, owner);
   }
-  return { leaves, notes, omitted, uses, needless, owners, unfit: spec.unfit };
+  return { leaves, notes, omitted, uses, unneededFields, owners, unfit: spec.unfit };
 }
 
 const NUMBER_NOTE =

@@ -60,7 +60,7 @@ export function namesInManifests(resources: readonly Resource[], kinds: Readonly
 }
 
 /** Returns the known names of these records of one kind, by id. */
-export function keptNames(known: readonly KnownName[], records: readonly Identity[]): ReadonlyMap<string, string> {
+export function knownNamesById(known: readonly KnownName[], records: readonly Identity[]): ReadonlyMap<string, string> {
   const byKey = new Map(records.map(({ key, id }) => [key, id]));
   const names = new Map<string, string>();
   for (const { name, of } of known) {

@@ -56,7 +56,7 @@ interface SecretRequest {
   /** The name of the manifest. */
   readonly name: string;
   /** Fields for which a secret is offered only if the project's manifest already has one. */
-  readonly needless: readonly LeafPath[];
+  readonly unneededFields: readonly LeafPath[];
   /** An owner for each field, such as the provider of an API key. Resources with the same owner presumably share a secret. */
   readonly owners: ReadonlyMap<LeafPath, string>;
 }
@@ -85,13 +85,13 @@ export class SecretNames {
     this.#chosen = chosen;
   }
 
-  offered({ kind, name, needless, owners }: SecretRequest): readonly OfferedSecret[] {
+  offered({ kind, name, unneededFields, owners }: SecretRequest): readonly OfferedSecret[] {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
     return paths.flatMap((path): OfferedSecret[] => {
       const inProject = known?.get(path);
       if (inProject !== undefined) return [{ path, name: inProject, isChosen: false }];
-      if (needless.includes(path)) return [];
+      if (unneededFields.includes(path)) return [];
       const owner = owners.get(path);
       if (this.#chosen !== undefined) return [{ path, name: this.#chosen, isChosen: owner !== undefined }];
       if (owner === undefined) return [{ path, name: this.#freeName(kind, name, path), isChosen: false }];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sameValue } from '../../engine/decide/compare.ts';
 import { ruleOf } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { bare } from '../../manifests/schema-fields.ts';
+import { unwrapSchema } from '../../manifests/schema-fields.ts';
 import { isDeeperThan, isObject, type Json } from '../../values/json.ts';
 import { type LeafPath, unflatten } from '../../values/path.ts';
 import type { FoundRecord } from '../discover.ts';
@@ -39,7 +39,7 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
     const inDraft = record[root];
     const inVersion = inDraft === undefined ? published?.record[root] : undefined;
     if (inVersion !== undefined) fromPublished.push(root);
-    else if (inDraft === undefined && bare(schema) instanceof z.ZodObject) {
+    else if (inDraft === undefined && unwrapSchema(schema) instanceof z.ZodObject) {
       omitted.push({ path: root, because: 'neither the draft nor a published version contains it' });
     }
     collect({ kind, leaves, omitted, asNumbers }, root, { schema, value: inDraft === undefined ? inVersion : inDraft });
@@ -60,7 +60,7 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
   const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
   if (value === undefined || rule.writeOnly) return;
-  const plainSchema = bare(schema);
+  const plainSchema = unwrapSchema(schema);
   if (plainSchema instanceof z.ZodObject && !rule.opaque) {
     if (!isObject(value)) return;
     for (const [key, field] of Object.entries(plainSchema.shape)) {
@@ -79,7 +79,7 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
   const problem = isAccepted(accepted) ? problemOf(accepted) : 'the API documentation does not allow its value';
   if (problem === undefined) {
     leaves.set(path, accepted as Json);
-    if (isString && rule.shownAsNumber) asNumbers.push(path);
+    if (isString && rule.returnedAsNumber) asNumbers.push(path);
   } else if (value !== null) omitted.push({ path, because: problem });
 }
 

@@ -4,7 +4,7 @@ import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { ignoreMissing, makeFolders } from '../../files/files.ts';
-import { draftBeside, removeDrafts } from '../../files/replace-file.ts';
+import { draftPathFor, removeDrafts } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { errorCode } from '../../problems/error-code.ts';
@@ -13,7 +13,7 @@ import type { ProjectFile } from './project-files.ts';
 
 interface WriteOptions {
   /** The file that makes the folder a project. In an existing folder, it is moved into place last. */
-  readonly last?: string;
+  readonly moveLast?: string;
   /** Replaces files with the same names. If false, the folder must be new or empty. */
   readonly replace?: boolean | undefined;
 }
@@ -33,35 +33,35 @@ interface WrittenFiles {
 export async function writeFolder(
   target: string,
   files: Iterable<ProjectFile>,
-  { last, replace = false }: WriteOptions = {},
+  { moveLast, replace = false }: WriteOptions = {},
 ): Promise<WrittenFiles> {
   const exists = (await readdir(target).catch(() => undefined)) !== undefined;
   const replaces = replace && exists;
-  if (!replaces) await refuseNonEmpty(target);
+  if (!replaces) await assertNewOrEmptyFolder(target);
   try {
     const real = exists ? await realpath(target) : target;
     await makeFolders(path.dirname(real));
     if (!exists) await removeDrafts([real], 'folder');
     const draft = replaces
       ? path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`)
-      : draftBeside(exists ? path.join(real, INNER_DRAFT) : real, 'folder');
+      : draftPathFor(exists ? path.join(real, INNER_DRAFT) : real, 'folder');
     const fresh = exists ? path.join(draft, 'new') : draft;
     await mkdir(fresh, { recursive: true });
     try {
       const written = await writeAll(fresh, files);
       // Another process may have written to the folder in the meantime.
-      if (!replaces) await refuseNonEmpty(target, path.basename(draft));
+      if (!replaces) await assertNewOrEmptyFolder(target, path.basename(draft));
       const swap = { target: real, fresh, old: path.join(draft, 'old') };
-      const replaced = exists ? await moveInto(swap, last) : [];
+      const replaced = exists ? await moveInto(swap, moveLast) : [];
       if (!exists) await rename(draft, real);
       await rm(draft, { recursive: true, force: true });
       return { written, replaced };
     } catch (error) {
-      if (!(error instanceof NotRestored)) await rm(draft, { recursive: true, force: true });
+      if (!(error instanceof RestoreFailed)) await rm(draft, { recursive: true, force: true });
       throw error;
     }
   } catch (cause) {
-    throw cannotBeWritten(target, cause);
+    throw toWriteError(target, cause);
   }
 }
 
@@ -69,7 +69,7 @@ export async function writeFolder(
 const INNER_DRAFT = 'new';
 
 /** Converts a file system error to an error that names the folder. Returns any other error unchanged. */
-function cannotBeWritten(target: string, cause: unknown): unknown {
+function toWriteError(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
   const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
   return new UserError(`cannot write to the folder ${target}: ${reason}`, {
@@ -82,7 +82,7 @@ function cannotBeWritten(target: string, cause: unknown): unknown {
  * Checks that the path is a new or empty folder. First removes the drafts of killed exports, unless `except` is given.
  * @throws UserError for any other path.
  */
-export async function refuseNonEmpty(target: string, except?: string): Promise<void> {
+export async function assertNewOrEmptyFolder(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
     if (except === undefined) await removeDrafts([path.join(target, INNER_DRAFT)], 'folder');
@@ -154,7 +154,7 @@ async function moveInto(
       for (const { file } of done) await rm(path.join(target, file), { recursive: true, force: true });
       for (const file of saved) await rename(path.join(old, file), path.join(target, file));
     } catch (cause) {
-      throw new NotRestored(old, cause);
+      throw new RestoreFailed(old, cause);
     }
     throw error;
   }
@@ -180,8 +180,8 @@ async function* movesInto(target: string, fresh: string, below = ''): AsyncGener
 }
 
 /** Thrown if replaced files could not be restored. They exist only in the draft folder, which must not be removed. */
-class NotRestored extends UserError {
-  override readonly name = 'NotRestored';
+class RestoreFailed extends UserError {
+  override readonly name = 'RestoreFailed';
 
   constructor(old: string, cause: unknown) {
     super('cannot write to the folder, and its previous files could not be restored', {
@@ -192,7 +192,7 @@ class NotRestored extends UserError {
 }
 
 /** Returns the other manifests below `folder` of the target, sorted by path. They may declare the same records. */
-export async function otherFiles(
+export async function otherManifests(
   target: string,
   folder: string,
   written: readonly string[],

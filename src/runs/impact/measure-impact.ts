@@ -1,6 +1,6 @@
-import type { VersionShown } from '../../kinds/kind.ts';
+import type { RecordVersion } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { isWithin, momentOf } from '../../platform/date-range.ts';
+import { isWithin, toMilliseconds } from '../../platform/date-range.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
@@ -43,7 +43,7 @@ export interface ImpactSelection {
 
 interface ImpactInput extends ImpactSelection, Pick<VersionedRecord, 'address' | 'id' | 'versions'> {
   /** All versions, if they were listed before. */
-  readonly listed?: readonly VersionShown[] | undefined;
+  readonly listed?: readonly RecordVersion[] | undefined;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
   /** Called with the number of calls outside the requested range. */
@@ -66,7 +66,7 @@ export interface Impact {
 export async function measureImpact(input: ImpactInput): Promise<Impact> {
   const { address, id, versions: kind, client, workspace, onOutside, onProgress } = input;
   const { since, compare, direction, channel } = input;
-  if (since !== undefined && Number.isNaN(momentOf(since))) throw new UserError(`${since} is not a date`);
+  if (since !== undefined && Number.isNaN(toMilliseconds(since))) throw new UserError(`${since} is not a date`);
   const published = new PublishedVersions(await readVersions(input));
   const [first] = published.all;
   if (first === undefined) throw new UserError(`${address} was never published`);
@@ -75,7 +75,7 @@ export async function measureImpact(input: ImpactInput): Promise<Impact> {
       since === undefined || until === null || isWithin(until, { from: since }) || compare?.includes(version),
   );
   const from = since === undefined || isWithin(first.published_at, { from: since }) ? first.published_at : since;
-  const begin = momentOf(from);
+  const begin = toMilliseconds(from);
   const values = new CountedValues();
   const tallies = new Map(shown.map(({ version }) => [version, new VersionTally(values)]));
   const [before, after] = sidesOf(shown, compare, address);
@@ -86,7 +86,7 @@ export async function measureImpact(input: ImpactInput): Promise<Impact> {
     value === undefined ? [] : [{ field, operator: '=' as const, value }],
   );
   for await (const call of selectedCalls(client, { from, where, onOutside, onRead: () => onProgress?.(++read) })) {
-    const start = typeof call.start_time === 'string' ? momentOf(call.start_time) : Number.NaN;
+    const start = typeof call.start_time === 'string' ? toMilliseconds(call.start_time) : Number.NaN;
     if (Number.isNaN(start)) withoutStart += 1;
     else if (start < begin) continue;
     else if (published.isNearPublication(start)) nearPublication += 1;
@@ -120,8 +120,8 @@ export async function measureImpact(input: ImpactInput): Promise<Impact> {
 }
 
 /** Lists the versions, and reads each version whose time of publication is not in the list. */
-async function readVersions({ versions, client, id, listed }: ImpactInput): Promise<VersionShown[]> {
-  const all: VersionShown[] = [];
+async function readVersions({ versions, client, id, listed }: ImpactInput): Promise<RecordVersion[]> {
+  const all: RecordVersion[] = [];
   for await (const each of listed ?? versions.list(client, id)) {
     const { version, published_at } = each;
     const publishedAt = published_at ?? (await versions.get(client, id, version)).published_at;
@@ -220,9 +220,9 @@ class PublishedVersions {
   readonly undated: readonly number[];
   readonly #starts: readonly number[];
 
-  constructor(shown: readonly VersionShown[]) {
+  constructor(shown: readonly RecordVersion[]) {
     const sorted = shown
-      .map(({ version, published_at: at }) => ({ version, at: at ?? '', from: momentOf(at ?? '') }))
+      .map(({ version, published_at: at }) => ({ version, at: at ?? '', from: toMilliseconds(at ?? '') }))
       .sort((a, b) => a.from - b.from || a.version - b.version);
     const known = sorted.filter(({ from }) => !Number.isNaN(from));
     this.undated = sorted

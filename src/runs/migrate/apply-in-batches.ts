@@ -1,5 +1,5 @@
 import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-report.ts';
-import { LostCreates } from '../../engine/apply/writing.ts';
+import { UnknownCreateCounter } from '../../engine/apply/writing.ts';
 import { inDependencyOrder } from '../../engine/decide/order.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import { writes } from '../../engine/plan/plan-actions.ts';
@@ -25,7 +25,7 @@ export async function applyInBatches({ batch, maxFailures, ...applyInput }: Batc
   let interrupted: ApplyReport['interrupted'];
   let halted: string | undefined;
   let stateError: string | undefined;
-  const lostCreates = new LostCreates();
+  const lostCreates = new UnknownCreateCounter();
   const batches = batchesOf(document, batch);
   // An apply without writes still records adoptions in the state.
   const parts = batches.length === 0 ? [[]] : batches;

@@ -77,7 +77,7 @@ export async function checkNumberLoss(
   for (const { address, kind: name, spec } of resources) {
     if (!created.has(address)) continue;
     const kind = kindNamed(name);
-    for (const path of Object.keys(spec).filter((each) => ruleOf(kind, each).shownAsNumber)) {
+    for (const path of Object.keys(spec).filter((each) => ruleOf(kind, each).returnedAsNumber)) {
       const value = spec[path];
       if (typeof value !== 'string' || String(Number(value)) !== value) continue;
       if (Object.hasOwn(to.workspace.patches[address] ?? {}, path)) continue;

@@ -102,7 +102,7 @@ function manyUnconfirmed({ resources }: PlanDocument): ReadonlySet<Address> {
 function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
   const leaves = [...leavesOf(kind, resource.spec).keys()];
   const roots = new Set(leaves.map(rootOf));
-  const isNeedless = ({ needlessWith: other }: FieldRule): boolean =>
+  const isNeedless = ({ unnecessaryIf: other }: FieldRule): boolean =>
     other !== undefined && valueAt(resource.spec, other.field) === other.value;
   for (const [path, rule] of Object.entries(kind.fields)) {
     const isSet = leaves.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));

@@ -136,7 +136,7 @@ function* lookupValues(resources: readonly Resource[], { originals }: Mapping) {
 }
 
 /** Returns the lines of a map that no value uses, and lines whose target does not exist in the target workspace. */
-export function uselessLines(
+export function ineffectiveLines(
   originals: Iterable<Resource>,
   { names, indexes }: MapFacts,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {

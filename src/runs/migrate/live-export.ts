@@ -9,7 +9,7 @@ import type { MissedRecord } from '../discover.ts';
 import { type DraftSources, draftWorkspace } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
 import { idsOf, manifestFiles, type ProjectFile, withoutIds } from '../export/project-files.ts';
-import { refuseNonEmpty, writeAll, writeFolder } from '../export/write-folder.ts';
+import { assertNewOrEmptyFolder, writeAll, writeFolder } from '../export/write-folder.ts';
 import { type OpenWorkspace, withSession } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
@@ -36,7 +36,7 @@ export async function exportLive(
   opened: OpenWorkspace,
   reading: Pick<DraftSources, 'given' | 'since' | 'options' | 'onProgress'>,
 ): Promise<LiveExport> {
-  await refuseUsedManifests(opened);
+  await assertNoManifests(opened);
   const { apiKey } = opened.workspace;
   const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets: apiKey.isSet ? [apiKey] : [] });
   const ids = new Map(Object.entries(idsOf(drafts)));
@@ -46,8 +46,8 @@ export async function exportLive(
   return { root, files, drafts, missed, ids, discard };
 }
 
-async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
-  await refuseNonEmpty(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
+async function assertNoManifests({ project, workspace }: OpenWorkspace): Promise<void> {
+  await assertNewOrEmptyFolder(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
     throw new UserError(
       `${MANIFESTS}/ is not empty: a live workspace can be exported only to a project without manifests`,
       {

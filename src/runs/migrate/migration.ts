@@ -8,7 +8,7 @@ import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { State } from '../../state/state.ts';
 import type { ApplyPlanInput } from '../apply-plan.ts';
 import { withViolations } from '../judged-plan.ts';
-import { commonInput, stateToRead } from '../planning.ts';
+import { commonPlanInput, readStateWithoutLock } from '../planning.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
 import { applyInBatches, withLiveDeferred } from './apply-in-batches.ts';
 import { checkNumberLoss } from './blockers.ts';
@@ -46,7 +46,7 @@ export interface MigrationPreview {
 /** Reads the manifests and both states, and compares them with the target workspace. Writes nothing. */
 export async function previewMigration(input: MigrationInput): Promise<MigrationPreview> {
   const { workspaces, live, state } = input;
-  const fromState = await stateToRead(workspaces.from);
+  const fromState = await readStateWithoutLock(workspaces.from);
   const prepared = await prepare({ ...input, fromState, toState: state });
   const { list, edits, selected } = prepared;
   const blocked = new Set(list.of('must').flatMap(({ addresses }) => addresses));
@@ -73,7 +73,7 @@ async function planMigration(
 ): Promise<PlanResult> {
   const { workspaces, options, client, state, onRead } = input;
   const planned = await planFor({
-    ...commonInput({ opened: workspaces.to, state, client, options, onProgress: onRead }),
+    ...commonPlanInput({ opened: workspaces.to, state, client, options, onProgress: onRead }),
     desired: resources,
     // Only migrated resources are selected, because a plan of all resources would also release records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },

@@ -18,16 +18,16 @@ import { editedFile, type FileEdit } from '../../project/write-back/edit-plan.ts
 import { managedRecords, type State } from '../../state/state.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { references } from '../../values/value.ts';
-import { OpenWorkspace, validOnly } from '../open-workspace.ts';
+import { OpenWorkspace, requireValid } from '../open-workspace.ts';
 import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
 import {
+  ineffectiveLines,
   type LookupIndex,
   lookupIndexOf,
   lookupLeaves,
   type NameMap,
   settingsFor,
-  uselessLines,
 } from './knowledge-map.ts';
 import type { LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
@@ -65,7 +65,7 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
   const { from, to } = input.workspaces;
   const load = createLoader(input);
   const source = await load(from.project, from.workspace);
-  const target = validOnly(await load(to.project, to.workspace));
+  const target = requireValid(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, source);
   const indexes = await readIndexes(target.resources, input);
   const states = {
@@ -87,7 +87,7 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
   const { name } = to.workspace;
   for (const { address } of source.resources)
     if (!inTarget.has(address)) list.add('know', `not migrated: skipped by the settings of ${name}`, address);
-  checkMapLines(list, uselessLines(source.resources, { names: input.names, indexes }), input);
+  checkMapLines(list, ineffectiveLines(source.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.workspaces.declarations(), foreign);
   return {
@@ -173,14 +173,14 @@ async function withProjectSettings(
   const { root, file } = to.project;
   const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), { root, file, env });
   const workspace = selectWorkspace(project, { name: to.workspace.name, env });
-  const { resources } = validOnly(await load(project, workspace));
+  const { resources } = requireValid(await load(project, workspace));
   return { resources, edits: [edit] };
 }
 
 /** Adds notes on lines of the map that have no effect, because they may contain a spelling mistake. */
 function checkMapLines(
   list: Checklist,
-  { unused, missing }: ReturnType<typeof uselessLines>,
+  { unused, missing }: ReturnType<typeof ineffectiveLines>,
   { names, workspaces: { from, to } }: PreparationInput,
 ): void {
   for (const name of unused) {

@@ -4,7 +4,7 @@ import type { StateSession } from '../../state/session.ts';
 import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { type DiscoveryInput, discover, type KnownId, type MissedRecord } from '../discover.ts';
-import { type BackupRecord, hasRecord, type Match, matchesFor } from './matches.ts';
+import { type BackupRecord, backupClause, type Match, matchesFor } from './matches.ts';
 
 interface RecoveryInput extends Omit<DiscoveryInput, 'known' | 'kinds'> {
   /** All resources of the manifests. */
@@ -96,7 +96,7 @@ export function mergeBackups(backups: readonly BackupState[], workspaceId: strin
       const kind = kindOf(address);
       const key = idKey(kind, id);
       if (!remembered.has(address) && !orphans.has(key)) remembered.set(address, { id, source: name });
-      if (!known.has(key)) known.set(key, { kind, id, clause: hasRecord(name) });
+      if (!known.has(key)) known.set(key, { kind, id, clause: backupClause(name) });
     }
     for (const orphan of state.orphans) {
       const key = idKey(orphan.kind, orphan.id);

@@ -1,5 +1,5 @@
 import { type Evidence, evidenceOf, isComplete, MAX_OFFERED, normalised } from '../../engine/decide/compare.ts';
-import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
+import { leavesOf, ruleOf, valueInRecord } from '../../engine/decide/field-rules.ts';
 import { uniqueIds } from '../../engine/decide/references.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
@@ -193,14 +193,14 @@ function candidateOf(
     clauses: [
       ...(resource.id !== undefined ? ['named by metadata.id'] : []),
       ...(hasKey ? [`same ${kind.naturalKey?.(resource.spec)?.field} as the manifest`] : []),
-      ...(source !== undefined ? [`${hasRecord(source)} under this address`] : []),
-      ...found.mentions.filter((clause) => source === undefined || clause !== hasRecord(source)),
+      ...(source !== undefined ? [`${backupClause(source)} under this address`] : []),
+      ...found.mentions.filter((clause) => source === undefined || clause !== backupClause(source)),
     ],
   };
 }
 
 /** Returns a clause about a backup that contains the id. */
-export function hasRecord(backup: string): string {
+export function backupClause(backup: string): string {
   return `recorded in ${backup}`;
 }
 
@@ -333,8 +333,8 @@ function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecor
 
 /** Returns the value in the draft, or else in the latest published version, unless the draft has changed since. */
 function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
-  const own = shownAt(kind, record, path);
-  return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;
+  const own = valueInRecord(kind, record, path);
+  return own === undefined && published?.ahead === false ? valueInRecord(kind, published.record, path) : own;
 }
 
 function isKnown(value: Value): boolean {

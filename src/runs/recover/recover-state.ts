@@ -87,7 +87,7 @@ async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<s
 }
 
 /** Returns the resources with an unknown create, including restored creates. */
-export function unansweredNow(
+export function remainingUnknownCreates(
   { unanswered, merged, matches }: Recovery,
   taken: ReadonlyMap<Address, string>,
 ): Address[] {

@@ -1,7 +1,7 @@
 import type { AttemptResult } from '../../platform/exchange.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { proxyRefusal } from '../../platform/network-reason.ts';
-import { isClosedLocalPort, isLasting } from '../../platform/retry.ts';
+import { isClosedLocalPort, isPermanentFailure } from '../../platform/retry.ts';
 import { type Network, WebClient } from '../../platform/web-client.ts';
 import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -78,7 +78,7 @@ export class StoreRequests {
     const code = errorCode(result.error);
     const isPermanent =
       result.reason === 'too-large' ||
-      isLasting(result.error) ||
+      isPermanentFailure(result.error) ||
       (!this.#reachedHosts.has(host) && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
     return isPermanent
       ? new UserError(`cannot reach the state ${location}: ${reason}`, {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { shownConfigs } from '../../../src/emulator/behaviour.ts';
+import { returnedConfigs } from '../../../src/emulator/behaviour.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
 import { Bench, manifest } from '../bench.ts';
 
@@ -14,7 +14,7 @@ const configs = fc.record({ llm_config: configOf(ROOTS.llm_config), tts_config: 
 it('sends all that is known to a platform that replaces, and names the objects of which anything else is erased', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.record({ declared: configs, dashboard: configs, read: fc.subarray([...shownConfigs]) }),
+      fc.record({ declared: configs, dashboard: configs, read: fc.subarray([...returnedConfigs]) }),
       fc.boolean(),
       async ({ declared, dashboard, read }, hasKey) => {
         const spec = (voice: string): JsonObject => ({

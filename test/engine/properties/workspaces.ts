@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behaviour.ts';
+import { type BehaviourPatch, returnedConfigs } from '../../../src/emulator/behaviour.ts';
 import { userModules, userRoles } from '../../../src/platform/records/user-records.ts';
 import type { State } from '../../../src/state/state.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
@@ -21,7 +21,7 @@ interface Invited {
 
 /** Everything that the API document leaves open, in any combination. */
 export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
-  shows: fc.record({ read: fc.subarray([...shownConfigs]), update: fc.subarray([...shownConfigs]) }),
+  shows: fc.record({ read: fc.subarray([...returnedConfigs]), update: fc.subarray([...returnedConfigs]) }),
   put: fc.constantFrom('merge', 'replace'),
   updatedAfterPublishing: fc.constantFrom(0, 1, 90),
   showsSecrets: fc.boolean(),

@@ -7,7 +7,7 @@ import {
   plainOf,
   recordedOf,
   stateEntryOf,
-  textsToMask,
+  valuesToMask,
 } from '../../../src/engine/decide/state-entry.ts';
 import { isMasked, mask } from '../../../src/state/fingerprint.ts';
 import { isTainted, Join, type Value } from '../../../src/values/value.ts';
@@ -156,7 +156,7 @@ describe('a masked value', () => {
 describe('the texts that need fingerprints', () => {
   it('are those shown where a secret is or was', () => {
     const spec = { name: 'Ada', prompt_config: { prompt: secret }, llm_config: { api_key: secret, tools: [1] } };
-    const texts = textsToMask(agentKind, {
+    const texts = valuesToMask(agentKind, {
       leaves: leavesOf(agentKind, spec),
       record: {
         id: 'R1',

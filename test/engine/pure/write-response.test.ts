@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
-import { differencesFromSent, shownAfterCreate } from '../../../src/engine/decide/write-response.ts';
+import { differencesFromSent, valuesAfterCreate } from '../../../src/engine/decide/write-response.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { remarkText } from '../../../src/output/next-steps.ts';
 import { Secret } from '../../../src/values/value.ts';
 import { agentKind, numberKind, type Spec, userKind } from './facts.ts';
 
 function warnings(kind: Kind, spec: Spec, answer: object): string[] {
-  const remarks = differencesFromSent(kind, leavesOf(kind, spec), shownAfterCreate(kind, { id: 'R1', ...answer }));
+  const remarks = differencesFromSent(kind, leavesOf(kind, spec), valuesAfterCreate(kind, { id: 'R1', ...answer }));
   return remarks.map((each) => remarkText(each, undefined));
 }
 

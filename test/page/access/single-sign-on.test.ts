@@ -306,12 +306,12 @@ it('ends sessions after their time, and the oldest of a person with many', async
     /voxform_session_\d*=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=60$/,
   );
   const status = async (answer: Answer) => (await page.ask('/', from(sessionOf(answer)))).status;
-  await database.ask("UPDATE voxform_fleet.identity_sessions SET until = now() - interval '1 second'");
+  await database.query("UPDATE voxform_fleet.identity_sessions SET until = now() - interval '1 second'");
   expect(await status(first)).toBe(401);
   const all: Answer[] = [];
   for (let count = 0; count < 21; count += 1) all.push(await signIn(page));
   expect(await Promise.all(all.map(status))).toEqual([401, ...Array(20).fill(200)]);
-  const [row] = await database.ask('SELECT count(*) AS count FROM voxform_fleet.identity_sessions');
+  const [row] = await database.query('SELECT count(*) AS count FROM voxform_fleet.identity_sessions');
   expect(Number(row?.count)).toBe(20);
 });
 
@@ -333,7 +333,7 @@ it('keeps neither ids of sessions nor tokens in a form that readers of the datab
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const [, id = 'none'] = sessionOf(await signIn(page)).split('=');
-  const rows = JSON.stringify(await database.ask('SELECT * FROM voxform_fleet.identity_sessions'));
+  const rows = JSON.stringify(await database.query('SELECT * FROM voxform_fleet.identity_sessions'));
   expect(rows).toContain('ann@example.com');
   for (const secret of [
     id,

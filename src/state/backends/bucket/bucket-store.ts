@@ -14,7 +14,7 @@ import {
   type ObjectStore,
   type OtherContent,
   type StoredContent,
-  silenceOf,
+  secondsSinceHeartbeatOf,
   storedLock,
   WriteConflict,
 } from '../object-store/object-store.ts';
@@ -25,7 +25,7 @@ import type { Bucket, BucketLocation, PutCondition } from './bucket.ts';
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
 /** The maximum number of characters of the journal or the history in the head. A longer part is moved to a separate object. */
-const MAX_END = 32 * 1024;
+const MAX_INLINE_LENGTH = 32 * 1024;
 const MAX_HISTORY_OBJECTS = 64;
 const MAX_EARLIER = 10;
 /** The maximum number of attempts to read the state while it changes. */
@@ -76,7 +76,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
 
   const withHeartbeatAge = (content: StoredContent): StoredContent => ({
     ...content,
-    secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
+    secondsSinceHeartbeat: secondsSinceHeartbeatOf(content.lock, user.now()),
   });
 
   const readObject = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
@@ -270,7 +270,7 @@ function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMa
   if (journal === null) Object.assign(head, { journal: [], journal_end: '' });
   if (journal) {
     head.journal_end += Buffer.from(journal).toString();
-    if (head.journal_end.length > MAX_END && added.size === 0) {
+    if (head.journal_end.length > MAX_INLINE_LENGTH && added.size === 0) {
       head.journal = [...head.journal, add('journal', Buffer.from(head.journal_end))];
       head.journal_end = '';
     }
@@ -281,7 +281,7 @@ function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMa
   }
   if (history !== undefined) {
     head.history_end += `${history}\n`;
-    if (head.history_end.length > MAX_END && added.size === 0) {
+    if (head.history_end.length > MAX_INLINE_LENGTH && added.size === 0) {
       const all = [...head.history, add('history', Buffer.from(head.history_end))];
       head.history = all.slice(-MAX_HISTORY_OBJECTS);
       head.history_end = '';

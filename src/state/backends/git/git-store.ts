@@ -14,7 +14,7 @@ import {
   type OtherContent,
   type StoredContent,
   type StoredLock,
-  silenceOf,
+  secondsSinceHeartbeatOf,
   storedLock,
 } from '../object-store/object-store.ts';
 import { settingText } from '../settings.ts';
@@ -47,7 +47,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
 
   const withHeartbeatAge = (content: StoredContent): StoredContent => ({
     ...content,
-    secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
+    secondsSinceHeartbeat: secondsSinceHeartbeatOf(content.lock, user.now()),
   });
 
   const foreign = (reason: string): UserError =>

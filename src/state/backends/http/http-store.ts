@@ -44,7 +44,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   };
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
-    const { status, body, reason } = await server.ask('GET', settings.address, { signal });
+    const { status, body, reason } = await server.request('GET', settings.address, { signal });
     // The error page of a restarting gateway must not be mistaken for a missing state, because a second state would be created.
     const isGatewayError = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
     if (status >= 500 || isGatewayError) throw new Error(`its server responded with ${reason}`);
@@ -95,7 +95,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       known = undefined;
       const isRepeated = unconfirmed.has(change.write);
       unconfirmed.add(change.write);
-      const { status, reason } = await server.ask(settings.updateMethod, address, { body, signal });
+      const { status, reason } = await server.request(settings.updateMethod, address, { body, signal });
       if (status < 500 && !isRepeated) unconfirmed.delete(change.write);
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${reason}`;

@@ -44,7 +44,7 @@ export class ServerLock implements Gate {
     // If the request contains no id, some servers remove the current lock regardless of its id.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
     const refusals = this.#refusals.get(id) ?? 0;
-    const { status, reason } = await this.#server.ask(unlockMethod, address, { body, signal });
+    const { status, reason } = await this.#server.request(unlockMethod, address, { body, signal });
     if (status < 300) return;
     this.#refusals.set(id, refusals + 1);
     // The lock may already be released, or another run may hold it. The next request for the lock detects both cases. Some servers respond
@@ -71,7 +71,7 @@ export class ServerLock implements Gate {
   async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#settings;
     const body = Buffer.from(JSON.stringify(info));
-    const response = await this.#server.ask(lockMethod, lockAddress, { body, signal });
+    const response = await this.#server.request(lockMethod, lockAddress, { body, signal });
     const { status, reason } = response;
     if (status < 300) return undefined;
     if (status === 409 || status === 423) return this.#holderIn(response);

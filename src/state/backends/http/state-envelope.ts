@@ -4,7 +4,13 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazyObject, lazyStrictObject } from '../../../values/described.ts';
 import { isObject, tryParseJson } from '../../../values/json.ts';
 import { changed } from '../object-store/change.ts';
-import { type Change, NO_CONTENT, type StoredContent, silenceOf, storedLock } from '../object-store/object-store.ts';
+import {
+  type Change,
+  NO_CONTENT,
+  type StoredContent,
+  secondsSinceHeartbeatOf,
+  storedLock,
+} from '../object-store/object-store.ts';
 
 /*
  * On a state server, the state is stored inside a Terraform state (version 4) without resources, because some servers accept only
@@ -75,7 +81,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
     state: state === null ? undefined : Buffer.from(state),
     journal: Buffer.from(journal),
     lock,
-    secondsSinceHeartbeat: silenceOf(lock, now),
+    secondsSinceHeartbeat: secondsSinceHeartbeatOf(lock, now),
   };
   return { serial: data.serial, lineage: data.lineage, history, stored };
 }

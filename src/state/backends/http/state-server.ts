@@ -47,7 +47,7 @@ export class StateServer {
    * @throws UserError for rejected credentials, redirects and untrusted certificates; Error for temporary failures: 408, 429, 503, and a
    * missing response, after which the write may have been executed.
    */
-  async ask(
+  async request(
     method: string,
     address: string,
     { body, signal }: { body?: Buffer; signal: AbortSignal },

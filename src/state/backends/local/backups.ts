@@ -14,9 +14,9 @@ import type { StateDocument } from '../../state-document.ts';
 import { LostState, type NewerState } from '../../state-errors.ts';
 import { missingFrom } from '../../state-records.ts';
 import type { StateBackup } from '../../store.ts';
-import { decryptContent, readIn } from '../object-store/stored-content.ts';
+import { decryptContent, parseContent } from '../object-store/stored-content.ts';
 import { journalPathOf, newerBackups, readContent } from './document-file.ts';
-import { readIfThere } from './file-problem.ts';
+import { readIfExists } from './file-problem.ts';
 
 interface FoundFile {
   readonly source: string;
@@ -45,7 +45,7 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
     dated.push({ ...contentOf(document), ...from, step, workspaceId, isCurrent: from.source === path });
   }
   for (const from of journals) {
-    const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
+    const bytes = (await readIfExists(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
     const byDocument = Map.groupBy(validEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
     for (const journal of byDocument.values()) {
       const { lineage = '', serial = 0 } = journal[0] ?? {};
@@ -89,7 +89,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   const journal = journalPathOf(path);
   try {
     const content = await readContent(files, path);
-    const { document } = readIn({ ...content, journal: new Uint8Array() }, path);
+    const { document } = parseContent({ ...content, journal: new Uint8Array() }, path);
     if (document !== undefined) {
       const moved = `${journal}.aside-${id}`;
       await files.rename(journal, moved);
@@ -160,7 +160,7 @@ export async function convertBackups(files: Files, path: string, seal: Seal): Pr
   }
   for (const { source } of journals) {
     if (source === journalPathOf(path)) continue;
-    const journal = validEntries((await readIfThere(files, source)) ?? Buffer.alloc(0));
+    const journal = validEntries((await readIfExists(files, source)) ?? Buffer.alloc(0));
     const entries = (await decryptContent({ document: undefined, journal }, source, seal)).journal;
     const sealed = await Promise.all(entries.map((entry) => seal.encryptEntry(entry)));
     await replaceFile(source, sealed.map(journalLine).join(''), { files });
@@ -216,7 +216,7 @@ function isRewrite(copy: StateDocument, document: StateDocument): boolean {
 /** Returns the document in a file; undefined if the file is unreadable and therefore cannot be pushed either. */
 async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
-    const bytes = await readIfThere(files, file);
+    const bytes = await readIfExists(files, file);
     return bytes && (await seal.decryptCopy(parseState(bytes, file, ''), file));
   } catch {
     return undefined;

@@ -1,13 +1,13 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Files, ignoreMissing, syncFolderOf, unlinkIfExists } from '../../../files/files.ts';
-import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
+import { replaceFile, writeDraftFor } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 import { LostState, RECOVER } from '../../state-errors.ts';
 import type { FailPoint } from '../backend.ts';
 import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
-import { readIfThere } from './file-problem.ts';
+import { readIfExists } from './file-problem.ts';
 
 /** The maximum number of backups of earlier documents, in addition to the backup of the current document. */
 const MAX_EARLIER = 5;
@@ -56,10 +56,10 @@ export async function readContent(
   const journalPath = journalPathOf(path);
   // The journal is read before the document. If another run merges the journal in between, this copy is outdated, but no entry is missing.
   // The backups are listed before the document is read, because a backup must not be found without its document.
-  const journal = (await readIfThere(files, journalPath)) ?? new Uint8Array();
+  const journal = (await readIfExists(files, journalPath)) ?? new Uint8Array();
   const [backup] = await backups(files, path);
   const restore = restoreHint(path, backup);
-  const state = await readIfThere(files, path);
+  const state = await readIfExists(files, path);
   const reason = backup !== undefined ? `its backup ${basename(backup.path)} exists` : 'its journal exists';
   const lost =
     state !== undefined || (backup === undefined && journal.length === 0)
@@ -137,7 +137,7 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
 
 /** Writes a synced draft next to the document. @returns the path of the draft. */
 function writeDraft(files: Files, path: string, bytes: Uint8Array): Promise<string> {
-  return writeBeside(path, [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], {
+  return writeDraftFor(path, [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], {
     files,
     draft: draftOf(path),
   });

@@ -3,7 +3,7 @@ import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
 /** Returns the content of a file; undefined if it does not exist. */
-export async function readIfThere(files: Files, path: string): Promise<Buffer | undefined> {
+export async function readIfExists(files: Files, path: string): Promise<Buffer | undefined> {
   try {
     return await files.readFile(path);
   } catch (error) {

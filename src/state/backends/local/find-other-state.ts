@@ -4,7 +4,7 @@ import { compareText } from '../../../problems/compare-text.ts';
 import { recordCount } from '../../fold.ts';
 import { MovedState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
-import { recordsIn as countIn, readIn } from '../object-store/stored-content.ts';
+import { recordsIn as countIn, parseContent } from '../object-store/stored-content.ts';
 import { readBackups } from './backups.ts';
 import { readContent, targetOf } from './document-file.ts';
 
@@ -41,7 +41,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
     const real = await targetOf(files, path).catch(() => path);
     if (checked.has(real)) continue;
     checked.add(real);
-    const records = await recordsIn(files, real, search);
+    const records = await countRecords(files, real, search);
     if (records !== 0) return { path, records };
   }
   return undefined;
@@ -55,13 +55,13 @@ async function documentsIn(files: Files, folder: string): Promise<string[]> {
 }
 
 /** Returns the number of records in a state of the workspace; 0 for another workspace, undefined if the state is unreadable. */
-async function recordsIn(
+async function countRecords(
   files: Files,
   path: string,
   { workspaceId, name }: OtherStateSearch,
 ): Promise<number | undefined> {
   try {
-    const content = readIn(await readContent(files, path), path);
+    const content = parseContent(await readContent(files, path), path);
     return content.document?.workspace_id === workspaceId ? countIn(content) : 0;
   } catch (error) {
     if (error instanceof MovedState) return 0;

@@ -17,7 +17,7 @@ import { MAX_HISTORY, newestLines } from '../../run-history.ts';
 import { missingFrom } from '../../state-records.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
-import { changedMeanwhile } from '../object-store/lease.ts';
+import { concurrentChangeError } from '../object-store/lease.ts';
 import {
   type Change,
   type LocalParts,
@@ -27,7 +27,7 @@ import {
   type StoredContent,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import { decryptContent, readIn } from '../object-store/stored-content.ts';
+import { decryptContent, parseContent } from '../object-store/stored-content.ts';
 import { convertBackups, newerThan, quarantine, readBackups } from './backups.ts';
 import {
   draftOf,
@@ -39,7 +39,7 @@ import {
   writeDocument,
   writeMark,
 } from './document-file.ts';
-import { onFiles, readIfThere } from './file-problem.ts';
+import { onFiles, readIfExists } from './file-problem.ts';
 import { LockFile, localTiming } from './lock-file.ts';
 
 export interface LocalStoreOptions extends StoreUser {
@@ -120,7 +120,7 @@ export class LocalStore implements ObjectStore {
 
   history(): Promise<readonly string[]> {
     return this.#withPath('read', async (path) =>
-      ((await readIfThere(this.#files, historyPathOf(path)))?.toString() ?? '').split('\n'),
+      ((await readIfExists(this.#files, historyPathOf(path)))?.toString() ?? '').split('\n'),
     );
   }
 
@@ -167,10 +167,10 @@ export class LocalStore implements ObjectStore {
     if (bytes.length === 0) return bytes;
     let entries: readonly StoredEntry[];
     let goodLength: number;
-    let stored: ReturnType<typeof readIn>;
+    let stored: ReturnType<typeof parseContent>;
     try {
       ({ entries, goodLength } = parseJournal(bytes, journalPath));
-      stored = readIn(content, this.location);
+      stored = parseContent(content, this.location);
     } catch (error) {
       // The first read of the lease reports the error.
       if (error instanceof UserError) return bytes;
@@ -197,7 +197,7 @@ export class LocalStore implements ObjectStore {
   }
 
   /** Returns the records in the entries that are missing from the document: addresses, with their ids if known. */
-  async #missingFrom(content: ReturnType<typeof readIn>): Promise<string[]> {
+  async #missingFrom(content: ReturnType<typeof parseContent>): Promise<string[]> {
     if (content.document === undefined) return [];
     const { document, journal } = await decryptContent(content, this.location, this.#options.seal);
     if (document === undefined) return [];
@@ -213,9 +213,9 @@ export class LocalStore implements ObjectStore {
     const [files, { failPoint = () => undefined, marks }] = [this.#files, this.#options];
     await this.#closeJournal();
     failPoint('before-fold');
-    const current = await readIfThere(files, path);
+    const current = await readIfExists(files, path);
     if (Buffer.compare(current ?? Buffer.alloc(0), base.state ?? Buffer.alloc(0)) !== 0)
-      throw changedMeanwhile(this.location);
+      throw concurrentChangeError(this.location);
     if (current !== undefined && replaces !== undefined)
       await keepCurrent(files, path, { bytes: current, serial: replaces });
     if (document === undefined) {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Files, ignoreMissing, isLinkUnsupported, unlinkIfExists } from '../../../files/files.ts';
 import { isAlive, processFacts } from '../../../files/process-facts.ts';
-import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
+import { replaceFile, writeDraftFor } from '../../../files/replace-file.ts';
 import { attempt } from '../../../problems/attempt.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
@@ -13,7 +13,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazy } from '../../../values/lazy.ts';
 import { type LockInfo, type LockUser, lockFor, lockInfo, refuseWhenAborted } from '../../lock-info.ts';
 import type { LockTiming } from '../object-store/object-store.ts';
-import { readIfThere } from './file-problem.ts';
+import { readIfExists } from './file-problem.ts';
 
 /*
  * The lock file is created atomically. To remove the lock X of another run, a run first creates the file `.claim-X`, which only one run can
@@ -174,7 +174,7 @@ export class LockFile {
       // A claim on our lock stays valid until another run that wants the lock finds the claimant dead.
       if (!TEMPORARY.test(suffix) || suffix === `claim-${id}`) continue;
       const file = join(folder, name);
-      const bytes = await readIfThere(this.#files, file);
+      const bytes = await readIfExists(this.#files, file);
       if (bytes !== undefined && (await this.#judge(file, parseLock(bytes), false)).isAbandoned)
         await unlinkIfExists(this.#files, file);
     }
@@ -256,7 +256,7 @@ export class LockFile {
   async #currentTime(file: string): Promise<number> {
     const files = this.#files;
     const draft = temporaryName(file, randomUUID());
-    const probe = await writeBeside(file, [bytesOf(this.#own())], { files, draft, isDurable: false });
+    const probe = await writeDraftFor(file, [bytesOf(this.#own())], { files, draft, isDurable: false });
     return this.#timeOf(probe).finally(() => unlinkIfExists(files, probe));
   }
 
@@ -271,7 +271,7 @@ export class LockFile {
     const files = this.#files;
     const draft = temporaryName(file, lock.id);
     try {
-      await writeBeside(file, [bytesOf(lock)], { files, draft });
+      await writeDraftFor(file, [bytesOf(lock)], { files, draft });
       await linkOrCopy(files, draft, file);
       return true;
     } catch (error) {
@@ -284,7 +284,7 @@ export class LockFile {
 
   async #read(file: string): Promise<FileLock | undefined> {
     for (let read = 1; ; read++) {
-      const bytes = await readIfThere(this.#files, file);
+      const bytes = await readIfExists(this.#files, file);
       const lock = bytes && parseLock(bytes);
       if (bytes === undefined || lock !== undefined) return lock;
       if (read === MAX_READS) {

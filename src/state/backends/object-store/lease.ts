@@ -13,7 +13,7 @@ import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { writeChange } from './change.ts';
-import { type LockContext, leave, type TakenLock } from './lock.ts';
+import { type AcquiredLock, type LockContext, leave } from './lock.ts';
 import {
   type Change,
   type ObjectStore,
@@ -23,7 +23,7 @@ import {
   WriteConflict,
 } from './object-store.ts';
 import type { Retries } from './retries.ts';
-import { decryptContent, readIn, serialIn, textOfMark, withNewer } from './stored-content.ts';
+import { decryptContent, parseContent, serialIn, textOfMark, withNewer } from './stored-content.ts';
 
 /** The maximum number of pauses before a write while entries keep arriving. */
 const MAX_PAUSES = 5;
@@ -62,7 +62,7 @@ export class Lease implements StateLease {
   /** The time just before the last renewal was sent. For other runs, the timeout starts at this time or later. */
   #renewed: ClockReading | undefined;
 
-  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, content }: TakenLock) {
+  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, content }: AcquiredLock) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
@@ -90,7 +90,7 @@ export class Lease implements StateLease {
     await this.#writes;
     await this.#catchUp();
     const [content, store, user] = [this.#content, this.#store, this.#user];
-    const stored = await decryptContent(readIn(content, store.location), store.location, user.seal);
+    const stored = await decryptContent(parseContent(content, store.location), store.location, user.seal);
     this.#known = { state: content.state, serial: stored.document?.serial };
     return withNewer(stored, { store, user, content });
   }
@@ -146,8 +146,8 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#write('moved', async () => {
       await this.#catchUp();
-      const { document, journal } = readIn(this.#content, this.#store.location);
-      if (document?.serial !== mark.serial || journal.length > 0) throw changedMeanwhile(this.#store.location);
+      const { document, journal } = parseContent(this.#content, this.#store.location);
+      if (document?.serial !== mark.serial || journal.length > 0) throw concurrentChangeError(this.#store.location);
       return { state: textOfMark(mark), replaces: document.serial, journal: null };
     });
   }
@@ -284,7 +284,7 @@ export class Lease implements StateLease {
     const isKnown =
       content.state !== undefined && this.#known?.state === content.state && this.#known.serial !== undefined;
     const serial = isKnown ? this.#known?.serial : serialIn(content, location, document.lineage);
-    if (serial !== expectedSerial) throw changedMeanwhile(location);
+    if (serial !== expectedSerial) throw concurrentChangeError(location);
     const state = stateBytes(await this.#seal.encrypt(document));
     return { state, document, replaces: serial, journal: null };
   }
@@ -319,7 +319,7 @@ function unreachable({ location }: ObjectStore, error: unknown): UserError {
   return new UserError(`cannot reach the state ${location}: ${errorMessage(error)}`, { cause: error });
 }
 
-export function changedMeanwhile(location: string): UserError {
+export function concurrentChangeError(location: string): UserError {
   return new UserError(`the state ${location} changed during this run`, {
     hint: 'Nothing was overwritten. Find out who wrote the state, then plan again.',
   });

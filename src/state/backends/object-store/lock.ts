@@ -4,10 +4,10 @@ import { UserError } from '../../../problems/user-error.ts';
 import {
   describeHolder,
   formatDuration,
-  heldBy,
   type LockHolder,
   type LockInfo,
   lockFor,
+  lockHeldError,
   lockWithId,
   refuseWhenAborted,
 } from '../../lock-info.ts';
@@ -30,7 +30,7 @@ export interface LockContext {
   readonly retries: Retries;
 }
 
-export interface TakenLock {
+export interface AcquiredLock {
   readonly lock: StoredLock;
   readonly content: StoredContent;
 }
@@ -39,7 +39,7 @@ export interface TakenLock {
 const MAX_CONFLICTS = 10;
 
 /** Takes the lock. If another run holds the lock, waits as long as the request allows. */
-export async function takeLock(locking: LockContext, request: LockRequest): Promise<TakenLock> {
+export async function takeLock(locking: LockContext, request: LockRequest): Promise<AcquiredLock> {
   const { store } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   const { poll } = store.timing;
@@ -60,7 +60,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
       continue;
     }
     if ('lock' in result) return result;
-    if (remaining <= 0) throw heldBy(result, store.location, takeoverSentence(result, store));
+    if (remaining <= 0) throw lockHeldError(result, store.location, takeoverSentence(result, store));
     if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describeHolder(result)}`);
     isReported = true;
     await pause(Math.min(remaining, wait));
@@ -72,7 +72,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
 async function tryLock(
   { store, user, retries }: LockContext,
   { operation, notice, commit, isStep = false }: LockRequest,
-): Promise<TakenLock | LockHolder | 'again'> {
+): Promise<AcquiredLock | LockHolder | 'again'> {
   const { gate, location, timing } = store;
   const content = await readLockContent({ store, user, retries });
   const holder = holderIn(content);

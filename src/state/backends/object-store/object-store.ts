@@ -185,6 +185,6 @@ export class SecondState extends UserError {}
 export const storedLock = lazy(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
 /** Returns the whole seconds between the last heartbeat (by the holder's clock) and `now`; undefined without a lock. */
-export function silenceOf(lock: StoredLock | undefined, now: Date): number | undefined {
+export function secondsSinceHeartbeatOf(lock: StoredLock | undefined, now: Date): number | undefined {
   return lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
 }

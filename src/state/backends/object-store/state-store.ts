@@ -8,7 +8,7 @@ import { Lease, problemWith } from './lease.ts';
 import { breakLock, type LockContext, livingHolder, readLockContent, takeLock } from './lock.ts';
 import type { ObjectStore } from './object-store.ts';
 import { noRetries, RemoteRetries } from './retries.ts';
-import { backupOf, decryptContent, otherStateIn, readIn, withNewer } from './stored-content.ts';
+import { backupOf, decryptContent, otherStateIn, parseContent, withNewer } from './stored-content.ts';
 
 /** Files are not read atomically: a state that looks damaged or old may be in the middle of another run's commit. */
 const MAX_FILE_READS = 3;
@@ -31,7 +31,7 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
   const readOnce = async (stop?: AbortSignal) => {
     const raw = await retries.read((signal) => store.read(signal), stop);
     try {
-      const content = await decryptContent(readIn(raw, location, user.parse), location, seal);
+      const content = await decryptContent(parseContent(raw, location, user.parse), location, seal);
       const stored = await withNewer(content, { store, user, content: raw });
       return { ...stored, holder: livingHolder(raw, store) };
     } finally {

@@ -41,7 +41,7 @@ export function recordsIn({ document, journal }: ReadContent): number | undefine
 }
 
 /** @throws UserError if the document or the journal is damaged, or if they do not belong together. */
-export function readIn(content: ContentParts, location: string, parse = parseState): ReadContent {
+export function parseContent(content: ContentParts, location: string, parse = parseState): ReadContent {
   const { files } = content;
   if (files?.lost !== undefined) throw files.lost;
   const document = documentIn(content, location, parse);
@@ -129,7 +129,7 @@ export function textOfMark(mark: MovedMark): Uint8Array {
 export function otherStateIn(other: OtherContent, workspaceId: string): FoundState | undefined {
   const { location, from, isLocked = false } = other;
   try {
-    const { document, journal } = readIn(other, location);
+    const { document, journal } = parseContent(other, location);
     if (document?.workspace_id !== workspaceId) return undefined;
     const records = recordsIn({ document, journal });
     return records === 0 && !isLocked ? undefined : { location, from, records };

@@ -72,7 +72,7 @@ export interface StatementRequest {
   readonly signal: AbortSignal;
 }
 
-async function ask(client: PoolClient, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
+async function runStatement(client: PoolClient, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
   signal.throwIfAborted();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
@@ -99,17 +99,17 @@ class PooledDatabase implements Database {
   }
 
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]> {
-    return this.#withConnection(signal, (client) => ask(client, { text, values, signal }));
+    return this.#withConnection(signal, (client) => runStatement(client, { text, values, signal }));
   }
 
   transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T> {
     return this.#withConnection(signal, async (client) => {
       const plain = { values: [], signal };
-      await ask(client, { text: BEGIN, ...plain });
+      await runStatement(client, { text: BEGIN, ...plain });
       const result = await work({
-        query: (text, values, stop) => ask(client, { text, values, signal: stop }),
+        query: (text, values, stop) => runStatement(client, { text, values, signal: stop }),
       });
-      await ask(client, { text: 'COMMIT', ...plain });
+      await runStatement(client, { text: 'COMMIT', ...plain });
       return result;
     });
   }

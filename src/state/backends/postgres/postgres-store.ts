@@ -19,11 +19,11 @@ import { type Database, type DatabaseRow, databaseAt } from './database.ts';
 import { isCreatedConcurrently, problemOf } from './problems.ts';
 import { quoted, setUpStatements } from './schema-sql.ts';
 import {
-  beginningLock,
+  creationLockStatement,
   type LastRead,
+  type OtherStatesSnapshot,
   othersStatement,
   readStatement,
-  type SeenOthers,
   type SqlStatement,
   writeStatement,
 } from './statements.ts';
@@ -57,7 +57,7 @@ export class PostgresStore implements ObjectStore {
   #absent: Absent | undefined;
   #wasWritten = false;
   /** The other states of the workspace at the last search. A first document is stored only if they are unchanged. */
-  #others: SeenOthers | undefined;
+  #others: OtherStatesSnapshot | undefined;
 
   constructor(settings: PostgresLocation, location: string, timing: LockTiming = TIMING) {
     this.location = location;
@@ -92,7 +92,7 @@ export class PostgresStore implements ObjectStore {
       const found = await (others === undefined
         ? this.#tables.query(database, statement, signal)
         : database.transaction(async (on) => {
-            const { text, values } = beginningLock(others.workspaceId);
+            const { text, values } = creationLockStatement(others.workspaceId);
             await on.query(text, values, signal);
             return this.#tables.query(on, statement, signal);
           }, signal));
@@ -133,7 +133,7 @@ export class PostgresStore implements ObjectStore {
   }
 
   /** Returns the error for a first document that was not stored because another state changed; undefined if no other state changed. */
-  async #secondState(seen: SeenOthers, signal: AbortSignal): Promise<SecondState | undefined> {
+  async #secondState(seen: OtherStatesSnapshot, signal: AbortSignal): Promise<SecondState | undefined> {
     const { workspaceId } = seen;
     const found = await this.others(workspaceId, signal);
     if (this.#others?.writes === seen.writes) return undefined;

@@ -37,14 +37,14 @@ WHERE v.part = 'state'`,
 }
 
 /** The other states of a workspace at the time of a search. */
-export interface SeenOthers {
+export interface OtherStatesSnapshot {
   readonly workspaceId: string;
   /** Name and last write of each state; null if there are no other states. */
   readonly writes: string | null;
 }
 
 /** Returns the statement that blocks other runs from creating a state of the workspace, until the transaction ends. */
-export function beginningLock(workspaceId: string): SqlStatement {
+export function creationLockStatement(workspaceId: string): SqlStatement {
   return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
 }
 
@@ -72,7 +72,7 @@ interface RemoteWrite {
   readonly change: Change;
   readonly base: StoredContent;
   /** The other states of the workspace; nothing is stored if they have changed. */
-  readonly others?: SeenOthers | undefined;
+  readonly others?: OtherStatesSnapshot | undefined;
 }
 
 /**
@@ -136,7 +136,11 @@ function conditions({ revision = '', write }: StoredContent, bind: (value: unkno
   return `epoch = ${bind(epoch)} AND revision = ${bind(last)} AND write = ${bind(write)}`;
 }
 
-function sameOthers(schema: string, { workspaceId, writes }: SeenOthers, bind: (value: unknown) => string): string {
+function sameOthers(
+  schema: string,
+  { workspaceId, writes }: OtherStatesSnapshot,
+  bind: (value: unknown) => string,
+): string {
   return `(SELECT string_agg(s.name || ' ' || s.write, E'\\n' ORDER BY s.name) FROM ${schema}.states s
   WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }
