@@ -35,7 +35,7 @@ async function pathsOut(bench: Bench): Promise<void> {
       ['    secrets_dir: link\n', 'voice', /secrets_dir points to/],
       [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path points to/],
       ['    state: { path: link/new/s.json }\n', 'voice', /state\.path points to/],
-      ['', 'out', /--path leaves the repository/],
+      ['', 'out', /--path is outside the repository/],
     ];
     for (const [settings, folder, says] of refusals) {
       lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator, settings));

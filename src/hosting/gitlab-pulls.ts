@@ -37,10 +37,12 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   async function withWriteAccess(users: readonly User[]): Promise<readonly string[]> {
     const found: string[] = [];
     for (const { id, username } of users.filter((each) => !BOT_NAME.test(each.username))) {
-      const member = await client.request('GET', `${project}/members/all/${id}`, memberForm()).catch((error: unknown) => {
-        if (isMissing(error)) return { access_level: 0, state: 'none' };
-        throw error;
-      });
+      const member = await client
+        .request('GET', `${project}/members/all/${id}`, memberForm())
+        .catch((error: unknown) => {
+          if (isMissing(error)) return { access_level: 0, state: 'none' };
+          throw error;
+        });
       if (member.access_level >= DEVELOPER_ACCESS_LEVEL && member.state === 'active') found.push(username);
     }
     return found.sort();

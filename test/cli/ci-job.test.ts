@@ -47,7 +47,10 @@ it('ci comment writes nothing in a job without a request, or without a file', as
       cwd: folder.root,
       env: { ...env, GITHUB_EVENT_PATH: path.join(folder.root, event) },
     });
-  expect(await run('push.json')).toMatchObject({ code: 0, stderr: expect.stringContaining('No comment') });
+  expect(await run('push.json')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('no pull or merge request'),
+  });
   expect(await run('pull.json')).toMatchObject({ code: 1, stderr: expect.stringContaining('nowhere.md') });
   expect(host.calls).toEqual([]);
 });

@@ -177,7 +177,7 @@ describe('manifests that may be older than those applied last', () => {
     await far.workspace.folder.write('manifests/a.yaml', agentManifest('day', 'Later.'));
     const later = JSON.parse((await far.run('plan', '--output', 'json')).stdout);
     expect(later).toMatchObject({ summary: { update: 1 }, guards: [] });
-    const about = (document: typeof later) => JSON.stringify(document.warnings).includes('last apply');
+    const about = (document: typeof later) => JSON.stringify(document.warnings).includes('last applied commit');
     expect(about(later)).toBe(false);
     far.git('stash', '-q');
     far.git('checkout', '-q', '-b', 'side', far.older);

@@ -513,7 +513,7 @@ spec: { number: "+4930111", nickname: Main }
       reason: 'a live source beside manifests',
       args: ['--from', 'old', '--to', 'new', '--source', 'live'],
       code: 1,
-      says: 'only into a project without manifests',
+      says: 'project without manifests',
     },
     {
       reason: 'a map that is not there',

@@ -93,7 +93,7 @@ describe('recover at a terminal', () => {
     const { out, questions } = await answering(workspace, ['recover'], ['yes', 'no', 'Ctrl-C']);
     expect(out).toMatch(
       new RegExp(
-        `\nUnanswered \\(1\\):\nADDRESS +CANDIDATES\nAgent/c +${ids.c}\nRun recover again, or voxform import ADDRESS ID\\.`,
+        `\nUndecided \\(1\\):\nADDRESS +CANDIDATES\nAgent/c +${ids.c}\nRun recover again, or voxform import ADDRESS ID\\.`,
       ),
     );
     expect(out).toMatch(/Unresolved:\n {2}- Agent\/b, Agent\/lost: if you find one/);

@@ -142,7 +142,7 @@ describe('a saved plan is refused before the first write', () => {
     ],
     [
       'a secret is another one',
-      /^KEY changed since the plan was made/,
+      /secrets changed since the plan was made: KEY/,
       (w) => Object.assign(w.secrets, { KEY: 'sk-next-secret' }),
     ],
     [

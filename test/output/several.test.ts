@@ -175,8 +175,8 @@ describe('a diff as text', () => {
             llm_config.model:   a -> b
               (staging: drift ignored, unverified) (production: not declared)
 
-      Unknown (1): the platform does not return these fields, and the values last
-                   sent cannot be compared
+      Unknown (1): the platform does not return these fields, and the values last sent
+                   cannot be compared
           Agent/a: stt_config.model
 
       Diff: 3 resources differ, 2 not as declared.

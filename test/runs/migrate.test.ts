@@ -168,7 +168,7 @@ describe('ids in manifests', () => {
 
   it('are refused where neither knows them', () => {
     expect(() => foreignIds([agent('c', {}, { id: 'C-ELSEWHERE' })], { from, to })).toThrow(
-      'Agent/c names the record C-ELSEWHERE, which neither the state of old nor the state of new has',
+      'Agent/c names the record C-ELSEWHERE, which is neither in the state of old nor in the state of new',
     );
   });
 });

@@ -85,7 +85,7 @@ export const agentConfigs = lazy(() => ({
     .strictObject({
       provider: text(anyValue('Text-to-speech provider'), 'elevenlabs'),
       model: text(anyValue('Text-to-speech model'), 'turbo'),
-      voice_id: text('Voice id.', 'warm-1'),
+      voice_id: text('Id of the voice.', 'warm-1'),
       speaker: text(presumably('the name of the speaker'), 'anna'),
       streaming_latency: integer(presumably('the streaming latency'), 2),
       speed: text(anyValue('Speed'), 'normal'),

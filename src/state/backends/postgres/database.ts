@@ -72,7 +72,10 @@ export interface StatementRequest {
   readonly signal: AbortSignal;
 }
 
-async function runStatement(client: PoolClient, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
+async function runStatement(
+  client: PoolClient,
+  { text, values, signal }: StatementRequest,
+): Promise<readonly DatabaseRow[]> {
   signal.throwIfAborted();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
