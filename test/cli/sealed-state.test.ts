@@ -182,6 +182,18 @@ describe('a sealed state', () => {
     },
   );
 
+  it('leaves a damaged journal as it is, and says so, since a line of it may have the only copy of an id', async () => {
+    await using w = await scene();
+    await w.run('apply', '--auto-approve');
+    await w.seal(first.recipient);
+    const damaged = path.join(w.folder.root, '.voxform/test.state.json.journal.aside-x');
+    const bytes = Buffer.from(`00000000 {"damaged":"line"}\n${'0'.repeat(8)} also damaged\n`);
+    await writeFile(damaged, bytes);
+    const { code, stderr } = await w.runWith(WITH_FIRST, 'state', 'seal');
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/journal\.aside-x\s+cannot be read, and is unchanged/)]);
+    expect(readFileSync(damaged)).toEqual(bytes);
+  });
+
   it('is refused where it was edited', async () => {
     await using w = await scene();
     await w.seal(first.recipient);

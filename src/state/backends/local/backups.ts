@@ -4,10 +4,11 @@ import { replaceFile } from '../../../files/replace-file.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
+import { UserError } from '../../../problems/user-error.ts';
 import { jsonEqual } from '../../../values/json.ts';
 import { parseState, stateBytes } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
-import { type JournalEntry, journalLine, validEntries } from '../../journal-lines.ts';
+import { type JournalEntry, journalLine, parseJournal, type StoredEntry, validEntries } from '../../journal-lines.ts';
 import { isSuperseded, type Marks } from '../../marks.ts';
 import { noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
@@ -160,12 +161,26 @@ export async function convertBackups(files: Files, path: string, seal: Seal): Pr
   }
   for (const { source } of journals) {
     if (source === journalPathOf(path)) continue;
-    const journal = validEntries((await readIfExists(files, source)) ?? Buffer.alloc(0));
+    const journal = await journalIn(files, source);
+    if (journal === undefined) {
+      unreadable.push(source);
+      continue;
+    }
     const entries = (await decryptContent({ document: undefined, journal }, source, seal)).journal;
     const sealed = await Promise.all(entries.map((entry) => seal.encryptEntry(entry)));
     await replaceFile(source, sealed.map(journalLine).join(''), { files });
   }
   return unreadable;
+}
+
+/** Returns undefined for a damaged journal. Its damaged lines may contain ids that exist nowhere else. */
+async function journalIn(files: Files, source: string): Promise<readonly StoredEntry[] | undefined> {
+  try {
+    return parseJournal((await readIfExists(files, source)) ?? Buffer.alloc(0), source).entries;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }
 
 interface NewerSearch {
