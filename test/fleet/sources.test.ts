@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -25,6 +26,7 @@ import { UserError } from '../../src/problems/user-error.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { readCredentials, selectWorkspace } from '../../src/project/select-workspace.ts';
 import { Redactor } from '../../src/values/redactor.ts';
+import { asOrdinaryUser } from '../as-ordinary-user.ts';
 import { leaveFile, Remote } from '../operator/git-remote.ts';
 import { GitServer } from '../state/backends/git/git-server.ts';
 import { step } from '../step.ts';
@@ -669,6 +671,26 @@ describe('a folder of projects', () => {
     expect(versionsOf(await sources.discover('voices', never))).not.toEqual(versionsOf(first));
     rmSync(path.join(remote.watched, 'voices/clients/acme/manifests/b.yaml'));
     expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
+  });
+
+  it('keeps a project that cannot be read, and says why', async () => {
+    using remote = new Remote();
+    for (const name of ['acme', 'other']) {
+      write(remote, `clients/${name}/voxform.yaml`, projectText(name));
+      write(remote, `clients/${name}/manifests/a.yaml`, name);
+    }
+    chmodSync(path.join(remote.watched, 'voices/clients/acme/manifests/a.yaml'), 0);
+    const module = path.join(import.meta.dirname, '../../src/fleet/sources/folder-projects.ts');
+    const script = `const { FolderProjects } = await import(${JSON.stringify(module)});
+const [folder, home] = process.argv.slice(1);
+const { projects } = await new FolderProjects({ folder, projects: ['**'], home }).newest(new AbortController().signal);
+console.log(JSON.stringify(projects.map(({ project, problem }) => [project, problem ?? null])));`;
+    const folders = [path.join(remote.watched, 'voices'), path.join(remote.watched, 'home')];
+    const [file = '', ...args] = [...asOrdinaryUser, process.execPath, '--input-type=module', '-e', script, ...folders];
+    expect(JSON.parse(execFileSync(file, args, { encoding: 'utf8' }))).toEqual([
+      ['clients/acme', 'the project cannot be read: permission denied'],
+      ['clients/other', null],
+    ]);
   });
 
   it('reads no more of a project than it may have, and names it alone', async () => {

@@ -13,6 +13,7 @@ import path from 'node:path';
 import { setTimeout as pause, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { readTextFile, reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
+import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { ProjectSize } from '../../project/project-size.ts';
@@ -88,6 +89,9 @@ const SETTLE_TIME_MS = 1000;
 /** Milliseconds after which a project that keeps changing is read anyway. */
 const MAX_WAIT_MS = 4000;
 
+/** The version of a project that was never read. */
+const UNKNOWN_VERSION = 'unknown';
+
 /** The number of projects to read before yielding to other work, such as heartbeats. */
 const BATCH_SIZE = 100;
 
@@ -145,7 +149,7 @@ export class FolderProjects implements SourceReader {
     this.#known = known;
     const [file = ''] = PROJECT_FILES;
     const unsearched = unknown.map(({ folder: project }) => {
-      return { project, version: 'unknown', commit: undefined, file, problem: TOO_LARGE, isUnknown: true };
+      return { project, version: UNKNOWN_VERSION, commit: undefined, file, problem: TOO_LARGE, isUnknown: true };
     });
     return {
       commit: undefined,
@@ -208,7 +212,10 @@ export class FolderProjects implements SourceReader {
     }
   }
 
-  /** Waits until the project stops changing, and returns its version; undefined if the project was removed in the meantime. */
+  /**
+   * Waits until the project stops changing, and returns its version; undefined if the project was removed in the meantime. A project that
+   * cannot be read keeps its last version, and has a problem.
+   */
   async #read(
     folder: string,
     { project, until, signal }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
@@ -223,8 +230,13 @@ export class FolderProjects implements SourceReader {
           const { problem, signature } = scan;
           return { version: versionOf(folder, scan), problem, signature };
         }
-      } catch {
-        // A file was removed while the project was being read.
+      } catch (error) {
+        const isRemoved = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+        if (!isRemoved) {
+          const version = this.#known.get(project)?.version ?? UNKNOWN_VERSION;
+          return { version, problem: `the project cannot be read: ${reasonOf(error)}`, signature: '' };
+        }
+        // A file may have been removed while the project was being read.
         if (Date.now() >= until) return undefined;
       }
       await pause(SETTLE_TIME_MS / 4, undefined, { signal });
