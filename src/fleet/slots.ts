@@ -37,7 +37,8 @@ export const SLOW_RUN_MS = 10_000;
 
 /**
  * Returns the number of jobs that may be taken now, and the groups without a free slot. If there are several groups, no group gets the last
- * slot, and a group that is slow or not known to be fast gets at most half of the slots. All jobs taken at once may be in the same group.
+ * slot, and a group that is slow or not known to be fast gets at most half of the slots. The limit assumes that all
+ * jobs taken at once are in the same group, because their groups are not known yet.
  */
 export function freeSlots(
   running: readonly RunInGroups[],

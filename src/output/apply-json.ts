@@ -22,7 +22,10 @@ export const applyDocument = planDocument
   .extend({
     resources: z.array(appliedResource).describe('The resources, sorted by address.'),
     interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that interrupted the apply.'),
-    halted: z.string().optional().describe('Why the apply stopped early, such as unknown creates.'),
+    halted: z
+      .string()
+      .optional()
+      .describe('Why the apply stopped early, for example after several creates without a response.'),
   })
   .describe('A plan with its results');
 

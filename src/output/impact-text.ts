@@ -114,7 +114,7 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
   const { since, versions, compared } = impact;
   if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
   if (compared === null)
-    return `Only one version was in use${rangeText({ since, direction: null, channel: null })}: there is nothing to compare.`;
+    return `Only one version has been in use${rangeText({ since, direction: null, channel: null })}, so there is nothing to compare.`;
   const empty = versions.filter(
     ({ version, calls }) => calls === 0 && (version === compared.from || version === compared.to),
   );

@@ -164,6 +164,6 @@ describe('voxform impact', () => {
     expect(first.code).toBe(0);
     expect(first.stderr.replace(/\s+/g, ' ')).toContain('--fail-if is not checked. Only one published version');
     const late = await workspace.run('impact', 'Agent/day', '--since', '2030-01-01');
-    expect(late.stdout).toContain('Only one version was in use since 2030-01-01: there is nothing to compare.');
+    expect(late.stdout).toContain('Only one version has been in use since 2030-01-01');
   });
 });

@@ -99,7 +99,7 @@ function footerOf({ job }: HostKind, env: Context['env']): string {
   const jobUrl = URL.parse(job.address(env) ?? '');
   const parts = [
     ...(isCommit(commit) ? [`Plan of commit ${commit}.`] : []),
-    ...(jobUrl === null ? [] : [`[The job](${jobUrl.href})`]),
+    ...(jobUrl === null ? [] : [`[View job](${jobUrl.href})`]),
   ];
   return `<sub>${parts.join(' ')}</sub>`;
 }

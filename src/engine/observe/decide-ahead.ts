@@ -18,7 +18,7 @@ const lastDecisions = new WeakMap<
 >();
 
 /**
- * Decides, while other reads are in flight, the actions of resources that depend only on their manifest and record. In a plan with few
+ * Decides early, while other reads are in flight, on resources whose action depends only on their own manifest and record. In a plan with few
  * changes, these are most resources. The decisions are equal to those of `decideAll`.
  */
 export class DecideAhead {

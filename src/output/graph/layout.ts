@@ -76,7 +76,7 @@ export function layeredLayout(
   };
 }
 
-/** Converts the picture to a graph of the library. Node names are generated, because ids can contain any characters. */
+/** Converts the picture to a graph of dagre. Node names are generated, because ids can contain any characters. */
 function toDagre(
   { nodes, edges, frames }: Pick<Picture, 'nodes' | 'edges' | 'frames'>,
   widthOf: (node: ReferenceNode) => number,

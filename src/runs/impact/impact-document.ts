@@ -49,7 +49,7 @@ const version = describedObject('A published version and its calls.', {
 const verdict = z
   .enum(['higher', 'lower', 'no_clear_difference', 'too_few_calls'])
   .describe(
-    `The last two apply if the interval contains zero or is missing. \`too_few_calls\`: a version has fewer than ${MIN_CALLS} calls with the field.`,
+    `\`no_clear_difference\` and \`too_few_calls\` apply if the interval contains zero or is missing. \`too_few_calls\`: a version has fewer than ${MIN_CALLS} calls with the field.`,
   );
 
 const difference = describedObject('A difference with its 95 % interval.', {

@@ -78,7 +78,7 @@ export interface StoredContent {
   readonly revision: string | undefined;
   /** The id of the last write (`Change.write`). */
   readonly write: string | undefined;
-  /** The document, or the mark of a moved state; undefined if there is no state. */
+  /** The state document, or the mark that `state move` leaves behind; undefined if neither exists. */
   readonly state: Uint8Array | undefined;
   /** The lines of the journal, as returned by `journalLine`. */
   readonly journal: Uint8Array;
