@@ -140,7 +140,7 @@ describe('VS Code', () => {
         await code.pick('staging');
         await code.question(`${emulator.url} for the workspace id ${emulator.workspaceId}`);
         await code.answer(' ');
-        await code.question('no spaces');
+        await code.question('without spaces');
         await code.answer(API_KEY);
         await expect.poll(() => emulator.requests.length).toBeGreaterThan(0);
         expect([...code.runs().values()].map((words) => words.find((word) => !word.startsWith('--'))).sort()).toEqual([
