@@ -14,9 +14,9 @@ import {
   type ObjectStore,
   type OtherContent,
   type StoredContent,
-  secondsSinceHeartbeatOf,
   storedLock,
   WriteConflict,
+  withHeartbeatAge,
 } from '../object-store/object-store.ts';
 import { flowMapping } from '../settings.ts';
 import type { Bucket, BucketLocation, PutCondition } from './bucket.ts';
@@ -73,11 +73,6 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     opened ??= open(settings, location);
     return opened;
   };
-
-  const withHeartbeatAge = (content: StoredContent): StoredContent => ({
-    ...content,
-    secondsSinceHeartbeat: secondsSinceHeartbeatOf(content.lock, user.now()),
-  });
 
   const readObject = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
     objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
@@ -156,7 +151,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     setting,
     timing: TIMING,
     async read(signal) {
-      return withHeartbeatAge((await readKnown(signal))?.content ?? NO_CONTENT);
+      return withHeartbeatAge((await readKnown(signal))?.content ?? NO_CONTENT, user.now());
     },
     async write(change, base, signal) {
       const bucket = await bucketOf();

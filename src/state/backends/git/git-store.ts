@@ -14,8 +14,8 @@ import {
   type OtherContent,
   type StoredContent,
   type StoredLock,
-  secondsSinceHeartbeatOf,
   storedLock,
+  withHeartbeatAge,
 } from '../object-store/object-store.ts';
 import { settingText } from '../settings.ts';
 import { type GitLocation, shownRemote } from './git-settings.ts';
@@ -44,11 +44,6 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   const access = new RefAccess(settings, user);
   const { ref } = settings;
   let last = NO_CONTENT;
-
-  const withHeartbeatAge = (content: StoredContent): StoredContent => ({
-    ...content,
-    secondsSinceHeartbeat: secondsSinceHeartbeatOf(content.lock, user.now()),
-  });
 
   const foreign = (reason: string): UserError =>
     new UserError(`${ref} of ${shownRemote(settings)} is not a voxform state: ${reason}`, {
@@ -92,21 +87,22 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     }
     const journal = [...files].flatMap(([name, bytes]) => (journalIndex(name) === undefined ? [] : [bytes]));
     const lock = files.get(LOCK);
-    return withHeartbeatAge({
+    const content = {
       revision: tip,
       write,
       state: files.get(STATE),
       journal: Buffer.concat(journal),
       lock: lock && lockIn(lock),
       secondsSinceHeartbeat: undefined,
-    });
+    };
+    return withHeartbeatAge(content, user.now());
   };
 
   const read = async (signal: AbortSignal): Promise<StoredContent> => {
     for (let attempt = 1; attempt <= MAX_READS; attempt++) {
       const tip = await access.tip(signal);
       if (tip === undefined) return NO_CONTENT;
-      if (tip === last.revision) return withHeartbeatAge(last);
+      if (tip === last.revision) return withHeartbeatAge(last, user.now());
       const content = await contentAt(tip, signal);
       if (content !== undefined) {
         last = content;

@@ -8,8 +8,8 @@ import {
   type Change,
   NO_CONTENT,
   type StoredContent,
-  secondsSinceHeartbeatOf,
   storedLock,
+  withHeartbeatAge,
 } from '../object-store/object-store.ts';
 
 /*
@@ -75,14 +75,15 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   }
   const { write, state, journal, history } = data.voxform;
   const lock = data.voxform.lock ?? undefined;
-  const stored = {
+  const content = {
     revision: revisionOf(data.serial, write),
     write,
     state: state === null ? undefined : Buffer.from(state),
     journal: Buffer.from(journal),
     lock,
-    secondsSinceHeartbeat: secondsSinceHeartbeatOf(lock, now),
+    secondsSinceHeartbeat: undefined,
   };
+  const stored = withHeartbeatAge(content, now);
   return { serial: data.serial, lineage: data.lineage, history, stored };
 }
 

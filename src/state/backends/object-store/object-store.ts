@@ -184,7 +184,9 @@ export class SecondState extends UserError {}
 /** The JSON form of a lock, for stores that keep locks as text. Fields that a later version of voxform added are kept. */
 export const storedLock = lazy(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
-/** Returns the whole seconds between the last heartbeat (by the holder's clock) and `now`; undefined without a lock. */
-export function secondsSinceHeartbeatOf(lock: StoredLock | undefined, now: Date): number | undefined {
-  return lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
+/** Returns the content with the whole seconds between the last heartbeat (by the holder's clock) and `now`; undefined without a lock. */
+export function withHeartbeatAge(content: StoredContent, now: Date): StoredContent {
+  const { lock } = content;
+  const secondsSinceHeartbeat = lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
+  return { ...content, secondsSinceHeartbeat };
 }
