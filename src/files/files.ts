@@ -67,7 +67,7 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
   await handle?.sync().catch(unless(['EINVAL', 'EPERM']));
 }
 
-/** True if a hard link failed because the file system does not support hard links, or allows no more of them for this file. */
+/** True if no hard link can be created: the file system does not support hard links, or the file already has too many. */
 export function isLinkUnsupported(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
 }

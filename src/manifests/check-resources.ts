@@ -101,7 +101,7 @@ interface ReferenceScope {
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-/** The maximum number of suggestions. Each one compares all addresses, so thousands would be slow, and nobody would read them. */
+/** The maximum number of suggestions. Each one compares all addresses, so thousands would be slow. */
 const MAX_SUGGESTIONS = 100;
 
 /** Reports references to undeclared or skipped resources, names in id fields, and circular references. */

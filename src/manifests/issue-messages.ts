@@ -12,7 +12,7 @@ interface CheckedValue {
   readonly name: string;
 }
 
-/** The maximum number of suggestions for one object. Suggestions are slow to compute, and nobody would read more. */
+/** The maximum number of suggestions for one object, because they are slow to compute. */
 const MAX_SUGGESTIONS = 100;
 
 /** Converts zod's issues to problems that name the expected value. A misspelled field is not also reported as missing. */

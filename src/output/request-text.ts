@@ -71,7 +71,7 @@ function clauseOf(result: RequestResult): string | undefined {
     case 'closed':
       return `pull request closed, because ${result.hasRest ? 'only skipped changes remain' : 'the drift has ended'}: ${result.url}`;
     case 'rejected':
-      return `somebody closed the pull request for this drift, so it stays closed: ${result.url}`;
+      return `the pull request for this drift was closed manually and stays closed: ${result.url}`;
     case 'foreign': {
       const where = result.url === undefined ? '' : `: ${result.url}`;
       return `the branch ${result.branch} has commits of other people, so voxform does not change it${where}`;

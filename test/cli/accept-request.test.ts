@@ -289,7 +289,7 @@ describe('the branch of a request, which no host decides on', () => {
       const { length } = host.writes;
       const told = await project.accept();
       expect(told.code).toBe(1);
-      expect(told.stdout).toContain('Somebody closed the pull request for this drift, so it stays closed:');
+      expect(told.stdout).toContain('The pull request for this drift was closed manually and stays closed:');
       expect(host.writes).toHaveLength(length);
       project.edit('day', { llm_config: { temperature: 0.75 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
@@ -346,7 +346,7 @@ describe('the branch of a request, which no host decides on', () => {
     host.faults.push({ on: PUSH, answer: 'pass', act: () => host.close(host.requests[0]?.number ?? 0) });
     const closed = await project.accept();
     expect(closed.code).toBe(1);
-    expect(closed.stdout).toContain('Somebody closed the pull request');
+    expect(closed.stdout).toContain('The pull request for this drift was closed manually');
     project.edit('day', { llm_config: { temperature: 0.7 } });
     host.faults.push({ on: PUSH, answer: 'pass', act });
     const told = await project.accept();

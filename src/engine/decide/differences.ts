@@ -114,8 +114,8 @@ function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | 
 }
 
 /**
- * Returns the value of a field on the platform or, without a read, its baseline. Returns null if somebody cleared the field and the
- * platform omits empty fields.
+ * Returns the value of a field on the platform or, without a read, its baseline. Returns null for a
+ * cleared field if the platform omits empty fields.
  */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
   if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : valueInRecord(kind, record, path);

@@ -23,7 +23,7 @@ export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolea
   return entry?.not_applied?.includes(path) === true;
 }
 
-/** True if somebody cleared the leaf: an earlier read returned it, and the platform now returns its config object without it. */
+/** True if the leaf was cleared on the platform: an earlier read returned it, and its config object is now returned without it. */
 export function isCleared(
   kind: Kind,
   { entry, record }: { readonly entry: ResourceEntry | undefined; readonly record: ShownRecord },

@@ -170,7 +170,7 @@ function wrapLine(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  // A line break stands for exactly one space, so several spaces in a row must stay inside a line.
+  // A folded line break is read as one space, so consecutive spaces must stay on one line.
   for (const word of line.split(/(?<=\S) (?=\S)/)) {
     if (current !== '' && current.length + 1 + word.length > width) {
       lines.push(current);

@@ -36,7 +36,7 @@ export type RequestResult =
   | { readonly is: 'behind'; readonly base: string; readonly files: readonly string[] };
 
 const MAX_ATTEMPTS = 5;
-/** HTTP statuses of a write that may have failed because somebody changed the branch or the request after it was read. */
+/** HTTP statuses of a write that may have failed because the branch or the request changed after it was read. */
 const STALE_STATUSES = [400, 405, 409, 422];
 
 /** Access to the API and the repository of a host. */
@@ -79,7 +79,7 @@ export async function reconcileRequest(
   }
 }
 
-/** True if somebody has closed or merged the request since the update began. */
+/** True if the request was closed or merged since the update began. */
 async function wasClosedMeanwhile(host: CodeHost, { branch }: WantedRequest, result: RequestResult): Promise<boolean> {
   if (result.is !== 'open' || result.did !== 'updated') return false;
   const found = (await host.requests(branch)).find(({ number }) => number === result.number);
