@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../values/json.ts';
-import { generatedCalls } from './made-calls.ts';
+import { generatedCalls } from './generated-calls.ts';
 
 /** The config objects that a response can contain. `knowledge_base_config` is accepted but never returned. */
 export const returnedConfigs = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;

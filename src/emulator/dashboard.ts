@@ -7,8 +7,8 @@ import { publishAgent } from './agent-lifecycle.ts';
 import { emulatorBehaviour } from './behaviour.ts';
 import { type Emulated, type EmulatorEnv, mergePatch } from './emulated.ts';
 import { plannedFault } from './faults.ts';
+import { generateCalls, usualCall } from './generated-calls.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
-import { generateCalls, usualCall } from './made-calls.ts';
 import { found, notFound } from './refusal.ts';
 import { bodyOf, checkedStrictly } from './request-checks.ts';
 import {

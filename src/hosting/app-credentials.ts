@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
+import { asDisposable } from '../problems/as-disposable.ts';
 import { attempt } from '../problems/attempt.ts';
-import { asDisposable } from '../problems/closing.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import { Secret } from '../values/value.ts';

@@ -15,7 +15,7 @@ import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
-import { idsFromFlags } from '../given-ids.ts';
+import { idsFromFlags } from '../ids-from-flags.ts';
 import { settingsFiles } from './init.ts';
 import { progressFor } from './report.ts';
 

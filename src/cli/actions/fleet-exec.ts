@@ -5,7 +5,7 @@ import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { FleetFrozen, messageOf } from '../../operator/messages.ts';
-import { asDisposable } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { UserError, usageError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';

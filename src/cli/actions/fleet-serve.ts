@@ -27,7 +27,7 @@ import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { proxyFor } from '../../platform/proxy.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
-import { asDisposable } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';

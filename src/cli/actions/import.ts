@@ -6,7 +6,7 @@ import { checkRows, InvalidRows, importableKind, type RowsImport, readRows } fro
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import { readFlagFile } from '../given-ids.ts';
+import { readFlagFile } from '../ids-from-flags.ts';
 
 interface ImportOptions extends LockOptions, PlatformOptions {
   readonly address?: string;

@@ -3,7 +3,7 @@ import { isInside, realPath } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { isExecutable } from '../../version.ts';
 import { serveAssistant } from '../assistant/server.ts';
-import { StartupSettings } from '../assistant/settings-at-start.ts';
+import { StartupSettings } from '../assistant/startup-settings.ts';
 import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 

@@ -35,7 +35,7 @@ import {
   type PolicyFlags,
   withPolicyFiles,
 } from '../flags.ts';
-import { idsFromFlags, readFlagFile } from '../given-ids.ts';
+import { idsFromFlags, readFlagFile } from '../ids-from-flags.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './report.ts';
 

@@ -15,7 +15,7 @@ import {
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags, type JsonFlag } from '../flags.ts';
-import { idsFromFlags } from '../given-ids.ts';
+import { idsFromFlags } from '../ids-from-flags.ts';
 import { approve } from './confirm.ts';
 import { progressFor } from './report.ts';
 

@@ -11,7 +11,7 @@ import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch } from '../../operator/workspace-watch.ts';
 import { MAX_CONCURRENCY } from '../../platform/concurrency-limit.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
-import { asDisposable } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { ExitCode, usageError } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';

@@ -6,7 +6,7 @@ import { retryPause } from '../../operator/loop.ts';
 import { isExpected, messageOf, StateLocked } from '../../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
-import { asDisposable } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { positionText } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';

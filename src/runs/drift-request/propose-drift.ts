@@ -7,7 +7,7 @@ import { HostClient } from '../../hosting/host-client.ts';
 import { hostCredentials } from '../../hosting/host-credentials.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
-import { asDisposable } from '../../problems/closing.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { inputsFor } from '../../project/load-desired.ts';
