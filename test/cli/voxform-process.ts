@@ -46,10 +46,18 @@ export function start(args: readonly string[], { cwd, env, input, program }: Run
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
-  return { child, ended };
+  return {
+    child,
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended.catch(() => undefined);
+    },
+  };
 }
 
-export interface Running {
+/** Killed, where it still runs, when it is disposed of. */
+export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
 }

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
@@ -22,6 +22,8 @@ workspaces:
   "*": { mode: apply, interval: 1s, on_drift: pull-request }
 `,
   });
+  // Ends before the folder of its processes goes.
+  await using processes = new AsyncDisposableStack();
   const { url } = await freshDatabase();
   const log: string[] = [];
   const begin = async (home: string) => {
@@ -32,12 +34,12 @@ workspaces:
       context,
       onRun: (_, { report }) => void log.push(report?.request?.problem ?? ''),
     });
-    onTestFinished(() => server.stop('test is over'));
+    processes.defer(() => server.stop('test is over'));
   };
   await begin('a');
   await begin('b');
   const database = fleetDatabaseAt(url);
-  onTestFinished(() => database.close());
+  processes.defer(() => database.close());
   const last = async () => {
     const [shown] = (await fleetControl(database).status({ address: ADDRESS })).workspaces;
     return {

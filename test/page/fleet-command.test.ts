@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { start, temporaryFolder } from '../cli/voxform-process.ts';
@@ -40,7 +40,7 @@ notify: [{ url: ${told.url} }]
   });
   await putEmbedded(path.join(folder.root, '.voxform/fleet'));
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
-  const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
+  await using serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
     cwd: folder.root,
     env: { ...env, VOXFORM_WATCH_TOKEN: SCRAPING, NODE_V8_COVERAGE: path.join(folder.root, 'loaded') },
   });
@@ -172,8 +172,7 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
   const { port } = taken.address() as AddressInfo;
   taken.close();
   const options = { cwd: folder.root, env: { FLEET_DATABASE_URL: database } };
-  const serving = start(['fleet', 'serve', '--listen', `127.0.0.1:${port}`], options);
-  onTestFinished(() => void serving.child.kill('SIGKILL'));
+  await using serving = start(['fleet', 'serve', '--listen', `127.0.0.1:${port}`], options);
   const ask = asking(`http://127.0.0.1:${port}`);
   const paths = ['/', '/workspaces', pathOf(ADDRESS), '/status', '/metrics'];
 

@@ -48,7 +48,6 @@ async function startProxy(port: number) {
 
 async function serve(folder: Folder, env: Readonly<Record<string, string>>) {
   const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], { cwd: folder.root, env });
-  onTestFinished(() => void serving.child.kill('SIGKILL'));
   if (serving.child.stderr === null) throw new Error('no output');
   for await (const line of createInterface({ input: serving.child.stderr })) {
     const { url = '' } = JSON.parse(line) as { readonly url?: string };
@@ -87,8 +86,9 @@ sign_in:
       OIDC_CLIENT_SECRET: 'client-secret',
     };
     await using proxy = await startProxy(port);
-    const first = await serve(folder, env);
-    const second = await serve(folder, env);
+    await using processes = new AsyncDisposableStack();
+    const begin = async () => processes.use(await serve(folder, env));
+    const [first, second] = [await begin(), await begin()];
     proxy.targets.push(first.url, second.url);
     const browser = await startBrowser();
     onTestFinished(() => browser.close());
@@ -175,7 +175,7 @@ sign_in:
       await goToProvider(root, '/workspaces');
       for (const each of [first, second]) each.child.kill('SIGKILL');
       await Promise.all([first.ended, second.ended]);
-      proxy.targets.splice(0, 2, (await serve(folder, env)).url);
+      proxy.targets.splice(0, 2, (await begin()).url);
       await enter(root, 'root');
       await root.waitForURL(`${address}/workspaces`);
       expect(await root.textContent('#who')).toContain('root@example.com admin');
