@@ -8,7 +8,9 @@ import { expect, inject, it } from 'vitest';
 const root = path.resolve(import.meta.dirname, '..');
 const main = path.join(inject('built'), 'main.js');
 
-it('shows the way from manifest to apply and back from drift, and leaves nothing behind', async () => {
+it('shows the way from manifest to apply and back from drift, and leaves nothing behind', {
+  tags: ['long'],
+}, async () => {
   const scratch = mkdtempSync(path.join(tmpdir(), 'voxform-demo-test-'));
   try {
     const { exitCode, text } = await demo({ ...process.env, TMPDIR: scratch });

@@ -177,6 +177,7 @@ const examples: readonly {
 describe.each(behaviours)('on a platform $named', ({ behaviour }) => {
   it.each(examples)(
     '$name is applied to $workspace',
+    { tags: ['long'] },
     async ({ name, workspace, resources, given, isReady = false }) => {
       const project = await openExample(name, workspace, { behaviour });
       const { emulator } = project;
@@ -214,7 +215,7 @@ describe('call-centre', () => {
     for (const url of urls(production)) expect(url).toMatch('https://hooks.northlight.');
   });
 
-  it('takes up where a person left off, one step at a time', async () => {
+  it('takes up where a person left off, one step at a time', { tags: ['long'] }, async () => {
     const project = await openExample('call-centre', 'production');
     const { emulator } = project;
     prepare(emulator, { ...callCentre, knowledgeBases: [] });

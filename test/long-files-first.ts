@@ -7,6 +7,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const LONG = [
   'torture/campaign',
+  'engine/properties/workspaces',
+  'engine/properties/faults',
   'cli/accept-request',
   'fleet/fencing',
   'state/backends/git/git-store',
@@ -37,6 +39,8 @@ const LONG = [
   'page/fleet-command',
   'new-members/new-members',
   'fleet/drift-request',
+  'fleet/pulls',
+  'trust/secrets',
   'docs/moving-a-workspace',
   'fleet/embedded',
   'output/html/browser',

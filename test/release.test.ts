@@ -68,14 +68,14 @@ describe('a release is refused', () => {
       changelog: released.replace('1.2.0', '1.2.00'),
       says: '1.2.0',
     },
-  ])('for $reason', async ({ tag, changelog, says }) => {
+  ])('for $reason', { tags: ['long'] }, async ({ tag, changelog, says }) => {
     await using folder = await repository(changelog, tag);
     const before = readdirSync(folder.root);
     expectRefusal(release(folder, tag), says);
     expect(readdirSync(folder.root)).toEqual(before);
   });
 
-  it('for a tag that is elsewhere, and for a changelog that is not committed', async () => {
+  it('for a tag that is elsewhere, and for a changelog that is not committed', { tags: ['long'] }, async () => {
     await using folder = await repository('## [Unreleased]\n', 'v1.2.0');
     await folder.write('CHANGELOG.md', released);
     expectRefusal(release(folder, 'v1.2.0'), 'CHANGELOG.md');
@@ -86,12 +86,12 @@ describe('a release is refused', () => {
     expect(existsSync(path.join(folder.root, 'out'))).toBe(false);
   });
 
-  it('for programs that are missing', async () => {
+  it('for programs that are missing', { tags: ['long'] }, async () => {
     await using folder = await repository(released, 'v1.2.0');
     expectRefusal(release(folder, 'v1.2.0', { PATH: '' }), 'git is not on the path');
   });
 
-  it('for a folder that another run has filled', async () => {
+  it('for a folder that another run has filled', { tags: ['long'] }, async () => {
     await using folder = await repository(released, 'v1.2.0');
     await folder.write('out/voxform-1.1.0.tgz', 'older');
     expectRefusal(release(folder, 'v1.2.0'), 'not an empty folder');

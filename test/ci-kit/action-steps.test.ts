@@ -128,7 +128,7 @@ describe('the sign-in to the store of the state', () => {
 });
 
 describe('the installation', () => {
-  it("builds the action's own sources once, with the packages of their lock file", async () => {
+  it("builds the action's own sources once, with the packages of their lock file", { tags: ['long'] }, async () => {
     await using copy = await copySources();
     const env = {
       INPUT_VOXFORM: 'source',

@@ -67,7 +67,7 @@ function repositoryFor(emulator: Emulator): Repository {
   });
 }
 
-it('the workflow for GitHub keeps the request, with the permissions of its job', async () => {
+it('the workflow for GitHub keeps the request, with the permissions of its job', { tags: ['long'] }, async () => {
   const workflow = shipped<Workflow>('examples/ci/github/drift.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);

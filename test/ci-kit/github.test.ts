@@ -21,7 +21,7 @@ const another: Request = { number: 8, branch: 'another', title: 'Another' };
 const MARKER = '<!-- voxform plan .  -->\n';
 
 describe('the workflow for one workspace', () => {
-  it('goes from a plan on a branch to an apply of that plan, and of no other', async () => {
+  it('goes from a plan on a branch to an apply of that plan, and of no other', { tags: ['long'] }, async () => {
     const posts = { isLast: false };
     await using project = await GithubProject.open(
       (emulator) => sharedProject(emulator).replace('VOXFORM_API_KEY', 'STAGING_KEY'),

@@ -37,7 +37,9 @@ function job(name: Name): GitlabJob {
 }
 
 describe('the template for GitLab', () => {
-  it('goes from a plan on a branch to an apply of that plan, and of no other, with the executable and without Node', async () => {
+  it('goes from a plan on a branch to an apply of that plan, and of no other, with the executable and without Node', {
+    tags: ['long'],
+  }, async () => {
     await using emulator = await startEmulator({ seed: 1 });
     await using host = await GitlabHost.start();
     using repository = new Repository({
@@ -180,7 +182,7 @@ describe('the template for GitLab', () => {
       hash: `${sha256(TAMPERED)}  tampered`,
       code: 1,
     },
-  ])('installs only what was chosen: $reason', async ({ file, hash, code }) => {
+  ])('installs only what was chosen: $reason', { tags: ['long'] }, async ({ file, hash, code }) => {
     using repository = new Repository({ 'p.tgz': PACKAGE, tampered: TAMPERED });
     const chosen = { VOXFORM_PACKAGE: file, VOXFORM_SHA256: hash };
     if (code === 1) rmSync(path.join(repository.bin, 'voxform'));

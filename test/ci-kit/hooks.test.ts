@@ -49,7 +49,7 @@ describe.each(hooks)('the hook $id', (hook) => {
     expect(names.map((name) => files.test(name))).toEqual([true, true, false, false]);
   });
 
-  it('passes what is right, in a folder below too, and stops what is wrong', async () => {
+  it('passes what is right, in a folder below too, and stops what is wrong', { tags: ['long'] }, async () => {
     const good = agentManifest('day').replace('"Be kind."', 'Be kind.');
     await using folder = await temporaryFolder({ ...project, 'manifests/a.yaml': good });
     expect(await run(hook, path.dirname(folder.root), ['--chdir', folder.root])).toBe(0);

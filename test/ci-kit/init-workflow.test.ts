@@ -23,7 +23,9 @@ function workflowFor(install: string): Workflow {
 const workflow = workflowFor(chosen);
 const request: Request = { number: 8, branch: 'night', title: 'Night' };
 
-it('the workflow of a new project plans what is proposed, and applies what is merged, one job at a time', async () => {
+it('the workflow of a new project plans what is proposed, and applies what is merged, one job at a time', {
+  tags: ['long'],
+}, async () => {
   const held = { method: '', reached: Promise.withResolvers<void>(), goOn: Promise.withResolvers<void>() };
   const hold = (method: string) =>
     Object.assign(held, { method, reached: Promise.withResolvers(), goOn: Promise.withResolvers() });
@@ -111,25 +113,29 @@ it.each([
     says: /::error.*SHA256SUMS/,
   },
   { reason: 'the action of a copy', install: COPY, result: 'success', says: /^/ },
-])('the workflow gives a key only to the voxform that was chosen: $reason', async ({ install, result, says }) => {
-  await using project = await GithubProject.open(projectOf);
-  // The action of a copy runs the one on the path.
-  if (install !== COPY) rmSync(path.join(project.repository.bin, 'voxform'));
-  const workflow = workflowFor(install);
-  const setsUpNode = JSON.stringify(workflow).includes('actions/setup-node');
-  expect(setsUpNode).toBe(install === '' || install.startsWith('p.tgz'));
-  for (const { steps } of Object.values(workflow.jobs)) {
-    const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
-    const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
-    expect(installs).toBeGreaterThan(0);
-    expect(hasKey).toBeGreaterThan(installs);
-  }
-  const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE, exe: executable() });
-  expect(plan?.log).toMatch(says);
-  expect(plan?.result, plan?.log).toBe(result);
-  expect(plan?.log).not.toContain('no Node here');
-  expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
-});
+])(
+  'the workflow gives a key only to the voxform that was chosen: $reason',
+  { tags: ['long'] },
+  async ({ install, result, says }) => {
+    await using project = await GithubProject.open(projectOf);
+    // The action of a copy runs the one on the path.
+    if (install !== COPY) rmSync(path.join(project.repository.bin, 'voxform'));
+    const workflow = workflowFor(install);
+    const setsUpNode = JSON.stringify(workflow).includes('actions/setup-node');
+    expect(setsUpNode).toBe(install === '' || install.startsWith('p.tgz'));
+    for (const { steps } of Object.values(workflow.jobs)) {
+      const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
+      const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
+      expect(installs).toBeGreaterThan(0);
+      expect(hasKey).toBeGreaterThan(installs);
+    }
+    const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE, exe: executable() });
+    expect(plan?.log).toMatch(says);
+    expect(plan?.result, plan?.log).toBe(result);
+    expect(plan?.log).not.toContain('no Node here');
+    expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
+  },
+);
 
 it('the workflow runs all jobs in the image that was chosen', () => {
   const image = `registry.example.com/voxform@sha256:${sha256(PACKAGE)}`;

@@ -109,7 +109,9 @@ describe('the manifests of a fleet for Kubernetes', () => {
     expect(container.args.filter((arg) => !arg.startsWith('--'))).toEqual(['fleet', 'serve']);
   });
 
-  it('serve a fleet from what is mounted, by a user who can write to the checkouts alone', async () => {
+  it('serve a fleet from what is mounted, by a user who can write to the checkouts alone', {
+    tags: ['long'],
+  }, async () => {
     const place = mkdtempSync(path.join(tmpdir(), 'voxform-fleet-pod-'));
     const database = await freshDatabase();
     let running: ChildProcess | undefined;

@@ -94,7 +94,9 @@ describe('the manifests for Kubernetes', () => {
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
-  it('hold a project that is watched from mounted files, by a user who can write to the state alone', async () => {
+  it('hold a project that is watched from mounted files, by a user who can write to the state alone', {
+    tags: ['long'],
+  }, async () => {
     const place = mkdtempSync(path.join(tmpdir(), 'voxform-pod-'));
     let running: ChildProcess | undefined;
     await using emulator = await startEmulator({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, READER, TOKEN } from '../hosting/code-host-fake.ts';
-import { AGENTS, DriftProject, hostNames, tagsOf } from '../hosting/drift-project.ts';
+import { AGENTS, DriftProject, hostNames } from '../hosting/drift-project.ts';
 import { step } from '../step.ts';
 
 const BRANCH = 'voxform/drift/test';
@@ -9,9 +9,8 @@ const PUSH = /POST \/git-receive-pack/;
 describe.each(hostNames)('accept --pull-request on %s', (name) => {
   /** What the branch and the drift decide is the same on every host, and is shown on the first one. */
   const isFirstHost = name === hostNames[0];
-  const tags = tagsOf(name);
 
-  it('keeps one request while the drift lasts, from its beginning to its end', async () => {
+  it('keeps one request while the drift lasts, from its beginning to its end', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     const { repository } = host;
@@ -112,7 +111,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('names branch, title and base as the settings say, for a project in a folder', { tags }, async () => {
+  it('names branch, title and base as the settings say, for a project in a folder', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open(name, {
       folder: 'clients/acme',
       settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
@@ -157,7 +156,9 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     },
   ];
 
-  it('survives what a host does wrong, with one request and one commit each time', { tags }, () => survives(ofEach));
+  it('survives what a host does wrong, with one request and one commit each time', { tags: ['long'] }, () =>
+    survives(ofEach),
+  );
 
   if (isFirstHost) {
     it('survives what no host decides on, too', { tags: ['long'] }, () => survives(ofOne));
@@ -181,7 +182,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     }
   }
 
-  it('tells a refusal as it is, without the token', async () => {
+  it('tells a refusal as it is, without the token', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -209,7 +210,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
 });
 
 describe('the branch of a request, which no host decides on', () => {
-  it('leaves what people do on the host alone', async () => {
+  it('leaves what people do on the host alone', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     const { repository } = host;
@@ -297,7 +298,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('follows its base, and writes nothing that was made for other manifests', async () => {
+  it('follows its base, and writes nothing that was made for other manifests', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     const { repository } = project.host;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -333,7 +334,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('commits nothing where a person was quicker', async () => {
+  it('commits nothing where a person was quicker', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -355,7 +356,7 @@ describe('the branch of a request, which no host decides on', () => {
     expect(host.repository.head(BRANCH)).toBe(theirs);
   });
 
-  it('begins anew from a branch whose commits are all in its base', async () => {
+  it('begins anew from a branch whose commits are all in its base', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -373,7 +374,7 @@ describe('the branch of a request, which no host decides on', () => {
 });
 
 describe('the text of a request, which no host decides on', () => {
-  it('says in the request what cannot be written, and opens none for that alone', async () => {
+  it('says in the request what cannot be written, and opens none for that alone', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('night', { name: 'Bolt' });
@@ -401,7 +402,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(rest.stdout).toContain('Pull request closed, because only skipped changes remain:');
   });
 
-  it('keeps a text of any length within what a host takes', async () => {
+  it('keeps a text of any length within what a host takes', { tags: ['long'] }, async () => {
     const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
     await using project = await DriftProject.open('github');
     project.edit('day', { prompt_config: { prompt: long } });
@@ -412,7 +413,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
   });
 
-  it('never sends a secret that somebody wrote into a field', async () => {
+  it('never sends a secret that somebody wrote into a field', { tags: ['long'] }, async () => {
     await using project = await DriftProject.open('github');
     project.edit('day', {
       prompt_config: { prompt: 'Use a-long-secret-key.' },
@@ -431,7 +432,7 @@ describe('the text of a request, which no host decides on', () => {
   });
 });
 
-it('tells what is missing before it sends anything', async () => {
+it('tells what is missing before it sends anything', { tags: ['long'] }, async () => {
   await using project = await DriftProject.open('github');
   project.edit('day', { llm_config: { temperature: 0.9 } });
   const unset = await project.runWith({ GITHUB_TOKEN: '' }, 'accept', '--pull-request', '--auto-approve');

@@ -271,7 +271,7 @@ describe('export', () => {
 });
 
 describe('an export that is killed', () => {
-  it('leaves nothing of what it read, however much that was', async () => {
+  it('leaves nothing of what it read, however much that was', { tags: ['long'] }, async () => {
     const arrived = Promise.withResolvers<void>();
     const opened = Promise.withResolvers<void>();
     await using workspace = await testWorkspace(

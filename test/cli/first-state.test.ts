@@ -65,7 +65,9 @@ async function farPlatform(): Promise<FarPlatform> {
 const words = (text: string): string => text.replace(/\s+/g, ' ');
 
 describe('a first state', () => {
-  it('is begun without a terminal only after state init, if anything would be created', async () => {
+  it('is begun without a terminal only after state init, if anything would be created', {
+    tags: ['long'],
+  }, async () => {
     await using far = await farPlatform();
     const refused = await far.run(...APPLY);
     expect(refused.code).toBe(1);
@@ -78,13 +80,15 @@ describe('a first state', () => {
     expect(far.workspace.writes()).toBe(1);
   });
 
-  it('is begun without state init if nothing would be created', async () => {
+  it('is begun without state init if nothing would be created', { tags: ['long'] }, async () => {
     await using far = await farPlatform();
     await rm(path.join(far.workspace.folder.root, 'manifests'), { recursive: true });
     expect((await far.run(...APPLY)).code).toBe(0);
   });
 
-  it('is not begun if the repository has a state of the workspace that the settings no longer name', async () => {
+  it('is not begun if the repository has a state of the workspace that the settings no longer name', {
+    tags: ['long'],
+  }, async () => {
     await using far = await farPlatform();
     await far.run('state', 'init');
     expect((await far.run(...APPLY)).code).toBe(0);
@@ -128,7 +132,9 @@ describe('manifests that may be older than those applied last', () => {
     return { ...far, older: await commit('Old.'), newer: await commit('New.') };
   }
 
-  it('are shown with a warning, and not applied without a terminal or --allow-older-commit', async () => {
+  it('are shown with a warning, and not applied without a terminal or --allow-older-commit', {
+    tags: ['long'],
+  }, async () => {
     await using far = await applied();
     expect((await far.run('state', 'pull')).stdout).toContain(`"applied_commit": "${far.newer}"`);
     far.git('checkout', '-q', far.older);
@@ -151,7 +157,7 @@ describe('manifests that may be older than those applied last', () => {
     expect((await far.run(...APPLY)).code).toBe(0);
   });
 
-  it('are told by what the clone has', async () => {
+  it('are told by what the clone has', { tags: ['long'] }, async () => {
     await using far = await applied('{ backend: git }');
     far.git('push', '-q', 'origin', `${far.older}:refs/heads/main`);
     const origin = `file://${far.git('remote', 'get-url', 'origin')}`;
@@ -171,7 +177,9 @@ describe('manifests that may be older than those applied last', () => {
     }
   });
 
-  it('are current if they contain the commit, and only warned of on a branch that does not', async () => {
+  it('are current if they contain the commit, and only warned of on a branch that does not', {
+    tags: ['long'],
+  }, async () => {
     await using far = await applied();
     far.git('commit', '-q', '--allow-empty', '-m', 'later');
     await far.workspace.folder.write('manifests/a.yaml', agentManifest('day', 'Later.'));

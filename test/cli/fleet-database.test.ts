@@ -25,7 +25,7 @@ sources: { voices: { path: voices, projects: ["*"] } }
 workspaces: { "*": { mode: apply } }
 `;
 
-it('is set up by an administrator, and served with rights on its two schemas alone', async () => {
+it('is set up by an administrator, and served with rights on its two schemas alone', { tags: ['long'] }, async () => {
   const pg = await freshDatabase();
   const role = await pg.role();
   const url = pg.urlWith({ user: role, password: 'p' });
@@ -137,7 +137,7 @@ INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatib
   },
 ];
 
-it('takes over the states of the embedded database that it had before', async () => {
+it('takes over the states of the embedded database that it had before', { tags: ['long'] }, async () => {
   const pg = await freshDatabase();
   await using folder = await temporaryFolder({
     'fleet.yaml': FLEET,
@@ -165,7 +165,9 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'apply', 1000, 'none', now
   expect((await exec('list')).stdout).toContain('id-a');
 });
 
-it('runs commands that write for a project of a repository, on a machine that never served it, and notes the commit', async () => {
+it('runs commands that write for a project of a repository, on a machine that never served it, and notes the commit', {
+  tags: ['long'],
+}, async () => {
   const pg = await freshDatabase();
   await using emulator = await startEmulator({ seed: 1 });
   using remote = new Remote();
@@ -192,7 +194,9 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'report', 1000, '${tree}',
   ]);
 });
 
-it('keeps states in the repository that projects come from, also on a machine without their folders', async () => {
+it('keeps states in the repository that projects come from, also on a machine without their folders', {
+  tags: ['long'],
+}, async () => {
   const pg = await freshDatabase();
   await using emulator = await startEmulator({ seed: 1 });
   await using other = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
@@ -233,7 +237,7 @@ VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, '${r
   await expect(createStore(place, nowhere).read()).rejects.toThrow('nowhere: the folder does not exist');
 });
 
-it('gives no command of a project the secrets of the fleet file', async () => {
+it('gives no command of a project the secrets of the fleet file', { tags: ['long'] }, async () => {
   const pg = await freshDatabase();
   const heard: string[] = [];
   await using server = await TerraformServer.start({
@@ -276,7 +280,7 @@ VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, 'non
   expect(heard.filter((text) => text.includes(pg.url))).toEqual([]);
 });
 
-it('is not served over a server that is too old, and says so', async () => {
+it('is not served over a server that is too old, and says so', { tags: ['long'] }, async () => {
   const { port } = await postgresServer();
   await using proxy = await TcpProxy.start(port);
   const pg = await freshDatabase();
@@ -301,7 +305,7 @@ it('is not served over a server that is too old, and says so', async () => {
   }
 });
 
-it('waits for a server that is down when it starts, alive and not ready', async () => {
+it('waits for a server that is down when it starts, alive and not ready', { tags: ['long'] }, async () => {
   await using postgres = await startPostgres();
   await postgres.stop();
   await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });

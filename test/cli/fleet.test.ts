@@ -23,7 +23,7 @@ it('knows the statuses that it takes', async () => {
   expect(only?.argChoices).toEqual([...workspaceStatuses]);
 });
 
-it('tells all that keeps it from being served in the form of the log', async () => {
+it('tells all that keeps it from being served in the form of the log', { tags: ['long'] }, async () => {
   await using folder = await temporaryFolder({ 'fleet.yaml': 'version: "1"\nsources: {}\n' });
   const messages = async (env: Record<string, string>) => {
     const { code, stderr } = await command(['fleet', 'serve'], { cwd: folder.root, env });
@@ -39,7 +39,7 @@ it('tells all that keeps it from being served in the form of the log', async () 
   expect(await messages({ PGPASSWORD: 'x' })).toEqual([64, expect.stringContaining('PGPASSWORD would be')]);
 });
 
-it('is served over an embedded database, and controlled by other processes', async () => {
+it('is served over an embedded database, and controlled by other processes', { tags: ['long'] }, async () => {
   await using first = await startEmulator({ seed: 1, workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
   await using second = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const own = (text: string): string => text.replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY');

@@ -24,7 +24,9 @@ async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Pr
 }
 
 describe('a state that Git keeps', () => {
-  it('is warned of in CI, where other jobs do not see the lock, until it is moved to a ref as the warning says', async () => {
+  it('is warned of in CI, where other jobs do not see the lock, until it is moved to a ref as the warning says', {
+    tags: ['long'],
+  }, async () => {
     await using workspace = await appliedInGit();
     await using remote = await temporaryFolder();
     beginRepository(remote.root, '[core]\n\tbare = true\n');
@@ -63,7 +65,9 @@ describe('a state that Git keeps', () => {
     );
   });
 
-  it('is not begun a second time in a ref where another ref has one of the same workspace', async () => {
+  it('is not begun a second time in a ref where another ref has one of the same workspace', {
+    tags: ['long'],
+  }, async () => {
     await using workspace = await testWorkspace(FILES);
     await using remote = await temporaryFolder();
     beginRepository(remote.root, '[core]\n\tbare = true\n');
@@ -95,64 +99,72 @@ describe('a state that Git keeps', () => {
     { reason: 'the same resource', names: ['night', 'night'] },
     { reason: 'resources far apart', names: ['after', 'zero'] },
     { reason: 'the same', names: [undefined, undefined] },
-  ])('conflicts where two jobs wrote $reason, and is refused until somebody decides', async ({ names }) => {
-    const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
-    await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
-    const job = async (name: string | undefined): Promise<void> => {
-      // A job has what Git has.
+  ])(
+    'conflicts where two jobs wrote $reason, and is refused until somebody decides',
+    { tags: ['long'] },
+    async ({ names }) => {
+      const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
+      await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
+      const job = async (name: string | undefined): Promise<void> => {
+        // A job has what Git has.
+        git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
+        if (name !== undefined) await workspace.folder.write('manifests/b.yaml', agentManifest(name));
+        const args = name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
+        expect((await workspace.run(...args)).code).toBe(0);
+        git(workspace, 'commit', '-q', '-a', '-m', 'state');
+      };
+      git(workspace, 'checkout', '-q', '-b', 'job');
+      await job(names[0]);
+      git(workspace, 'checkout', '-q', 'main');
+      await job(names[1]);
+      expect(() => git(workspace, 'merge', 'job')).toThrow(expect.objectContaining({ status: 1 }));
       git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
-      if (name !== undefined) await workspace.folder.write('manifests/b.yaml', agentManifest(name));
-      const args = name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
-      expect((await workspace.run(...args)).code).toBe(0);
-      git(workspace, 'commit', '-q', '-a', '-m', 'state');
-    };
-    git(workspace, 'checkout', '-q', '-b', 'job');
-    await job(names[0]);
-    git(workspace, 'checkout', '-q', 'main');
-    await job(names[1]);
-    expect(() => git(workspace, 'merge', 'job')).toThrow(expect.objectContaining({ status: 1 }));
-    git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
 
-    const writes = workspace.writes();
-    const { code, stderr } = await workspace.run('apply', '--auto-approve');
-    expect(code).toBe(1);
-    expect(stderr).toContain('unresolved merge conflict');
-    expect(workspace.writes()).toBe(writes);
-  });
+      const writes = workspace.writes();
+      const { code, stderr } = await workspace.run('apply', '--auto-approve');
+      expect(code).toBe(1);
+      expect(stderr).toContain('unresolved merge conflict');
+      expect(workspace.writes()).toBe(writes);
+    },
+  );
 
   it.each([
     { reason: 'in one place', names: ['night', 'noon'], style: 'merge' },
     { reason: 'far apart', names: ['after', 'zero'], style: 'merge' },
     { reason: 'in one place, shown with their base', names: ['night', 'noon'], style: 'diff3' },
-  ])('has every record once when the printed way out of a conflict is followed: $reason', async (case_) => {
-    const [theirs = '', ours = ''] = case_.names;
-    const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
-    await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
-    const job = async (name: string): Promise<void> => {
-      await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
-      expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
-      await rm(`${workspace.folder.root}/manifests/${name}.yaml`);
-      git(workspace, 'commit', '-q', '-a', '-m', name);
-      git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
-    };
-    git(workspace, 'checkout', '-q', '-b', 'job');
-    await job(theirs);
-    git(workspace, 'checkout', '-q', 'main');
-    await job(ours);
-    expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
-    for (const name of [theirs, ours]) await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+  ])(
+    'has every record once when the printed way out of a conflict is followed: $reason',
+    { tags: ['long'] },
+    async (case_) => {
+      const [theirs = '', ours = ''] = case_.names;
+      const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
+      await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
+      const job = async (name: string): Promise<void> => {
+        await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+        expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+        await rm(`${workspace.folder.root}/manifests/${name}.yaml`);
+        git(workspace, 'commit', '-q', '-a', '-m', name);
+        git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
+      };
+      git(workspace, 'checkout', '-q', '-b', 'job');
+      await job(theirs);
+      git(workspace, 'checkout', '-q', 'main');
+      await job(ours);
+      expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
+      for (const name of [theirs, ours]) await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
 
-    const { stdout } = await workspace.run('plan', '--output', 'json');
-    const { hint } = JSON.parse(stdout).error as { hint: string };
-    expect(hint).not.toContain('.backup-');
-    expect(hint.includes(`  voxform import Agent/${theirs} `)).toBe(case_.reason !== 'far apart');
-    for (const command of hint.split('\n').filter((line) => line.startsWith('  '))) {
-      const [first, ...args] = command.trim().split(' ');
-      if (first === 'voxform') expect(await workspace.run(...args)).toMatchObject({ code: 0 });
-      else execFileSync('sh', ['-c', command], { cwd: workspace.folder.root, stdio: 'pipe' });
-    }
-    const plan = await workspace.run('plan', '--detailed-exitcode');
-    expect(plan, hint).toMatchObject({ code: 0 });
-    expect(workspace.emulator.world.agents.size).toBe(12);
-  });
+      const { stdout } = await workspace.run('plan', '--output', 'json');
+      const { hint } = JSON.parse(stdout).error as { hint: string };
+      expect(hint).not.toContain('.backup-');
+      expect(hint.includes(`  voxform import Agent/${theirs} `)).toBe(case_.reason !== 'far apart');
+      for (const command of hint.split('\n').filter((line) => line.startsWith('  '))) {
+        const [first, ...args] = command.trim().split(' ');
+        if (first === 'voxform') expect(await workspace.run(...args)).toMatchObject({ code: 0 });
+        else execFileSync('sh', ['-c', command], { cwd: workspace.folder.root, stdio: 'pipe' });
+      }
+      const plan = await workspace.run('plan', '--detailed-exitcode');
+      expect(plan, hint).toMatchObject({ code: 0 });
+      expect(workspace.emulator.world.agents.size).toBe(12);
+    },
+  );
 });

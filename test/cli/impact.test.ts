@@ -23,7 +23,7 @@ async function twoVersions() {
 }
 
 describe('voxform impact', () => {
-  it('tells versions apart in every format, and reads each call once', async () => {
+  it('tells versions apart in every format, and reads each call once', { tags: ['long'] }, async () => {
     await using workspace = await twoVersions();
     workspace.emulator.clearRequests();
     const { stdout } = await workspace.run('impact', 'Agent/day', '--output', 'json');
@@ -48,7 +48,7 @@ describe('voxform impact', () => {
     expect(html).toContain('class="publication"');
   });
 
-  it('fails where a difference lies beyond a limit, and only then', async () => {
+  it('fails where a difference lies beyond a limit, and only then', { tags: ['long'] }, async () => {
     await using workspace = await twoVersions();
     const code = async (...conditions: string[]) => {
       const flags = conditions.flatMap((condition) => ['--fail-if', condition]);

@@ -91,7 +91,7 @@ function withBase(name: string, base: string, id = ''): string {
 const REFUSED: Fault = { status: 422 };
 
 describe('migrate', () => {
-  it('reads a workspace live, leaves manifests for both, and goes on from them', async () => {
+  it('reads a workspace live, leaves manifests for both, and goes on from them', { tags: ['long'] }, async () => {
     await using h = await house();
     const base = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });

@@ -41,7 +41,7 @@ async function olderState({ backups }: { readonly backups: boolean }): Promise<O
 const flat = (text: string): string => text.replace(/\s+/g, ' ');
 
 describe.each([{ backups: true }, { backups: false }])('an older state, with backups: $backups', (given) => {
-  it('is warned of by whatever reads, however quiet, and refused by whatever writes', async () => {
+  it('is warned of by whatever reads, however quiet, and refused by whatever writes', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { workspace, run, webhookId } = older;
     const reading = ['plan', 'drift', 'status', 'state list', 'state pull', 'plan --no-refresh'];
@@ -76,7 +76,7 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
     expect(await readFile(path.join(workspace.folder.root, STATE))).toEqual(before);
   });
 
-  it('is put right by a push of the newer copy', async () => {
+  it('is put right by a push of the newer copy', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { workspace, run } = older;
     expect((await run('state', 'push', STATE)).stderr).toContain('older than the state');
@@ -90,7 +90,7 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
     expect(workspace.emulator.world.webhooks.size).toBe(1);
   });
 
-  it('is written where that is allowed, and no older state afterwards', async () => {
+  it('is written where that is allowed, and no older state afterwards', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { run, webhookId } = older;
     const taken = await run('import', 'Webhook/hook', webhookId, '--allow-older-state');
@@ -104,7 +104,9 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
 });
 
 describe('a state that two checkouts of a machine hold', () => {
-  it('is told of in the one that is behind, with what it lacks and where the other is', async () => {
+  it('is told of in the one that is behind, with what it lacks and where the other is', {
+    tags: ['long'],
+  }, async () => {
     await using older = await olderState({ backups: false });
     const { workspace, run, webhookId } = older;
     const { root } = workspace.folder;

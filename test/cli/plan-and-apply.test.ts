@@ -154,7 +154,7 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
   expect(Math.max(...pending.slice(24))).toBeLessThan(12);
 });
 
-it('apply has more creates in flight where the platform keeps up', async () => {
+it('apply has more creates in flight where the platform keeps up', { tags: ['long'] }, async () => {
   const agents = Array.from({ length: 300 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
   let [inFlight, most] = [0, 0];
   await using workspace = await testWorkspace(

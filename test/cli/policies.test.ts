@@ -129,7 +129,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
       rules: `{ name: one, on: plan, deny: 'now.getDayOfWeek("Europe/Berln") == 5' }`,
       said: 'one: unknown time zone "Europe/Berln"',
     },
-  ])('reports $said', async ({ rules, said }) => {
+  ])('reports $said', { tags: ['long'] }, async ({ rules, said }) => {
     await using w = await project(` [${rules}]\n`);
     expect((await w.run('validate')).stdout).toContain(said);
     const { stderr, code } = await w.run('apply', '--auto-approve');
@@ -184,7 +184,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
 });
 
 describe('a denied plan', () => {
-  it('is shown in every format, and never applied', async () => {
+  it('is shown in every format, and never applied', { tags: ['long'] }, async () => {
     await using w = await project(CALLS_END);
     const text = await w.run('plan');
     expect(text.code).toBe(1);
@@ -460,7 +460,7 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
     `spec.url == "${secret}"`,
     'spec.url.size() == 43',
     'resource.changes.exists(c, c.path == "url" && c.after == "x")',
-  ])('is in nothing that comes of %s', async (rule) => {
+  ])('is in nothing that comes of %s', { tags: ['long'] }, async (rule) => {
     await using w = await project(`\n  - { name: nosy, kind: Webhook, on: plan, deny: '${rule}' }\n`, {
       'manifests/h.yaml': HOOK,
     });

@@ -69,7 +69,7 @@ describe('a platform behind a proxy', () => {
     expect(workspace.writes()).toBe(1);
   });
 
-  it('is trusted by NODE_EXTRA_CA_CERTS', async () => {
+  it('is trusted by NODE_EXTRA_CA_CERTS', { tags: ['long'] }, async () => {
     await using setup = await behindProxy();
     const { workspace, env } = setup;
     const refused = await workspace.start(['get', 'numbers'], { env }).ended;
@@ -79,7 +79,7 @@ describe('a platform behind a proxy', () => {
     expect(planned).toMatchObject({ code: 0 });
   });
 
-  it('is not looked for through a proxy that only .env names', async () => {
+  it('is not looked for through a proxy that only .env names', { tags: ['long'] }, async () => {
     await using setup = await behindProxy('    ca_file: ca.pem\n');
     const { workspace, proxy, env } = setup;
     await workspace.folder.write('.env', `HTTPS_PROXY=${env.HTTPS_PROXY}\n`);

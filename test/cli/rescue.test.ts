@@ -46,7 +46,7 @@ async function scene(): Promise<Scene> {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
-it('is said by commands that read, and recorded by the next one that writes', async () => {
+it('is said by commands that read, and recorded by the next one that writes', { tags: ['long'] }, async () => {
   await using w = await scene();
   mkdirSync(w.at('.voxform/rescue'));
   writeFileSync(w.at(RESCUE), w.rescueFile());
@@ -96,7 +96,7 @@ it.each([
   ['of which half is damaged', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or is not'],
   ['with nothing in it', () => '', 'is damaged, or is not a rescue file'],
   ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or is not a rescue file'],
-])('refuses a file %s', async (_, content, message) => {
+])('refuses a file %s', { tags: ['long'] }, async (_, content, message) => {
   await using w = await scene();
   await w.folder.write('found.jsonl', content(w));
   const { code, stderr } = await w.run('state', 'rescue', 'found.jsonl');

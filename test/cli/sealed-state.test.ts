@@ -61,7 +61,7 @@ async function killedApply(w: TestWorkspace, env: Readonly<Record<string, string
 }
 
 describe('a sealed state', () => {
-  it('has no prompt in any file, whatever happens to its runs', async () => {
+  it('has no prompt in any file, whatever happens to its runs', { tags: ['long'] }, async () => {
     await using w = await scene();
     await w.seal(first.recipient);
     await step('is continued after a run was killed', async () => {
@@ -119,7 +119,9 @@ describe('a sealed state', () => {
     expect(w.writes()).toBe(writes);
   });
 
-  it('is sealed later, for others, and decrypted again, each time with all of its copies', async () => {
+  it('is sealed later, for others, and decrypted again, each time with all of its copies', {
+    tags: ['long'],
+  }, async () => {
     await using w = await scene();
     await w.run('apply', '--auto-approve');
     expect(filesWith('periwinkle', w.folder.root)).not.toEqual([]);
@@ -163,6 +165,7 @@ describe('a sealed state', () => {
 
   it.each(['before-fold', 'before-rename', 'after-rename', 'before-truncate'])(
     'is whole after "state seal" was killed %s, and sealed by the next one',
+    { tags: ['long'] },
     async (place) => {
       await using w = await scene();
       await w.run('apply', '--auto-approve');
@@ -209,7 +212,7 @@ describe('a sealed state', () => {
     }
   });
 
-  it('moves to another backend, where its objects have no prompt either', async () => {
+  it('moves to another backend, where its objects have no prompt either', { tags: ['long'] }, async () => {
     await using w = await scene();
     await w.run('apply', '--auto-approve');
     const bare = newRepository(w.folder.root, path.join(w.folder.root, 'voice.git'));

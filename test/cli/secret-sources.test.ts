@@ -48,7 +48,7 @@ const titled = (title: string, isPresent: boolean, what: string): string =>
 
 describe('secrets in a password manager', () => {
   const hasPass = present('pass', 'gpg');
-  it.skipIf(!hasPass)(titled('are read from pass', hasPass, 'pass'), async () => {
+  it.skipIf(!hasPass)(titled('are read from pass', hasPass, 'pass'), { tags: ['long'] }, async () => {
     await using w = await workspaceWith([documented('pass')]);
     const { root } = w.folder;
     const env = plainEnvironment(root, { GNUPGHOME: path.join(root, '.gnupg') });
@@ -80,7 +80,7 @@ describe('secrets in a password manager', () => {
   });
 
   const hasAge = present('age', 'age-keygen');
-  it.skipIf(!hasAge)(titled('are read from a file that age decrypts', hasAge, 'age'), async () => {
+  it.skipIf(!hasAge)(titled('are read from a file that age decrypts', hasAge, 'age'), { tags: ['long'] }, async () => {
     await using w = await workspaceWith([documented('age')]);
     const { root } = w.folder;
     await mkdir(path.join(root, 'secrets'));
@@ -119,7 +119,7 @@ describe('docs/secrets.md', () => {
 });
 
 describe('a secret command', () => {
-  it('gives secrets that no command shows, where the platform returns them', async () => {
+  it('gives secrets that no command shows, where the platform returns them', { tags: ['long'] }, async () => {
     await using w = await workspaceWith(['environment', { command: ['sh', '-c', `echo ${PROVIDER_KEY} # {name}`] }]);
     expect((await w.run('apply', '--auto-approve')).code).toBe(0);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -192,7 +192,7 @@ describe('an API key on stdin', () => {
   const input = `${API_KEY}\n`;
   const env = { VOXFORM_API_KEY: '' };
 
-  it.each(['plan', 'drift'])('is used by %s, and nothing else gets it', async (name) => {
+  it.each(['plan', 'drift'])('is used by %s, and nothing else gets it', { tags: ['long'] }, async (name) => {
     await using w = await workspaceWith(['environment', { command: spying }]);
     const file = path.join(w.folder.root, 'plan.json');
     const args = [name, '--api-key-stdin', ...(name === 'plan' ? ['--out', file] : [])];
@@ -214,7 +214,7 @@ describe('an API key on stdin', () => {
 });
 
 describe('the key store', () => {
-  it('that is missing is one clear error', async () => {
+  it('that is missing is one clear error', { tags: ['long'] }, async () => {
     await using w = await workspaceWith(['keychain']);
     const env = plainEnvironment(w.folder.root, { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
     for (const args of [['secret', 'list'], ['secret', 'set', 'A'], ['secret', 'remove', 'A'], ['plan']]) {
@@ -237,14 +237,17 @@ describe('the key store', () => {
   });
 
   const hasStore = process.platform === 'linux' && present('dbus-run-session', 'gnome-keyring-daemon');
-  it.skipIf(!hasStore)(titled('keeps the secrets of one project each', hasStore, 'gnome-keyring'), async () => {
-    await using w = await workspaceWith(['keychain']);
-    await using other = await workspaceWith(['environment']);
-    const [set = '', list = '', remove = ''] = [...PAGE.matchAll(/^\$ (voxform secret .*)$/gm)].map(([, line = '']) =>
-      line.replace('OPENAI_API_KEY', 'PROVIDER_KEY'),
-    );
-    expect(set.split(' ').slice(1)).toEqual(['secret', 'set', 'PROVIDER_KEY']);
-    const script = `
+  it.skipIf(!hasStore)(
+    titled('keeps the secrets of one project each', hasStore, 'gnome-keyring'),
+    { tags: ['long'] },
+    async () => {
+      await using w = await workspaceWith(['keychain']);
+      await using other = await workspaceWith(['environment']);
+      const [set = '', list = '', remove = ''] = [...PAGE.matchAll(/^\$ (voxform secret .*)$/gm)].map(([, line = '']) =>
+        line.replace('OPENAI_API_KEY', 'PROVIDER_KEY'),
+      );
+      expect(set.split(' ').slice(1)).toEqual(['secret', 'set', 'PROVIDER_KEY']);
+      const script = `
         printf '\\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
         voxform() { "${process.execPath}" "${MAIN}" "$@"; }
         echo "== set";  printf %s ${API_KEY} | voxform secret set VOXFORM_API_KEY
@@ -256,36 +259,37 @@ describe('the key store', () => {
         echo "== apply"; voxform apply --auto-approve; echo "code $?"
         echo "== remove"; ${remove}; voxform secret remove PROVIDER_KEY; echo "code $?"
         echo "== plan"; voxform plan; echo "code $?"`;
-    const child = spawn('dbus-run-session', ['--', 'sh', '-c', `exec 2>&1; ${script}`], {
-      cwd: w.folder.root,
-      env: plainEnvironment(w.folder.root, { XDG_RUNTIME_DIR: w.folder.root }),
-      stdio: ['pipe', 'pipe', 'ignore'],
-    });
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (part: string) => {
-      const wasAsked = text.includes('not shown');
-      text += part;
-      if (!wasAsked && text.includes('not shown')) child.stdin.write(`${PROVIDER_KEY}\n`);
-    });
-    await once(child, 'close');
-    const parts = Object.fromEntries(
-      text
-        .split('== ')
-        .slice(1)
-        .map((each) => [each.slice(0, each.indexOf('\n')), each.slice(each.indexOf('\n') + 1)]),
-    );
-    expect(text).not.toContain(PROVIDER_KEY);
-    expect(parts.set).toBe(`Stored VOXFORM_API_KEY for the project ${w.folder.root}.\n`);
-    expect(parts.empty).toContain('no value for EMPTY; nothing was stored');
-    expect(parts.empty).toContain('code 1');
-    expect(parts.prompt).toContain('Stored PROVIDER_KEY');
-    expect(parts.list).toContain('PROVIDER_KEY\nVOXFORM_API_KEY\n');
-    expect(parts.other).not.toContain('VOXFORM_API_KEY');
-    expect(parts.other).toContain('does not use the key store');
-    expect(parts.apply).toContain('code 0');
-    expect(w.writes()).toBe(1);
-    expect(parts.remove).toContain('Removed PROVIDER_KEY');
-    expect(parts.remove).toContain('has no PROVIDER_KEY');
-    expect(parts.plan).toContain('the secret PROVIDER_KEY has no entry for this project in the key store');
-  });
+      const child = spawn('dbus-run-session', ['--', 'sh', '-c', `exec 2>&1; ${script}`], {
+        cwd: w.folder.root,
+        env: plainEnvironment(w.folder.root, { XDG_RUNTIME_DIR: w.folder.root }),
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
+      let text = '';
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        const wasAsked = text.includes('not shown');
+        text += part;
+        if (!wasAsked && text.includes('not shown')) child.stdin.write(`${PROVIDER_KEY}\n`);
+      });
+      await once(child, 'close');
+      const parts = Object.fromEntries(
+        text
+          .split('== ')
+          .slice(1)
+          .map((each) => [each.slice(0, each.indexOf('\n')), each.slice(each.indexOf('\n') + 1)]),
+      );
+      expect(text).not.toContain(PROVIDER_KEY);
+      expect(parts.set).toBe(`Stored VOXFORM_API_KEY for the project ${w.folder.root}.\n`);
+      expect(parts.empty).toContain('no value for EMPTY; nothing was stored');
+      expect(parts.empty).toContain('code 1');
+      expect(parts.prompt).toContain('Stored PROVIDER_KEY');
+      expect(parts.list).toContain('PROVIDER_KEY\nVOXFORM_API_KEY\n');
+      expect(parts.other).not.toContain('VOXFORM_API_KEY');
+      expect(parts.other).toContain('does not use the key store');
+      expect(parts.apply).toContain('code 0');
+      expect(w.writes()).toBe(1);
+      expect(parts.remove).toContain('Removed PROVIDER_KEY');
+      expect(parts.remove).toContain('has no PROVIDER_KEY');
+      expect(parts.plan).toContain('the secret PROVIDER_KEY has no entry for this project in the key store');
+    },
+  );
 });

@@ -85,7 +85,7 @@ function bytesOf(folder: string): Map<string, string> {
   );
 }
 
-it('leaves no trace in the repository, whatever is done with the state', async () => {
+it('leaves no trace in the repository, whatever is done with the state', { tags: ['long'] }, async () => {
   const { machine, bare } = await scene(2);
   const here = machine();
   writeFileSync(path.join(here.folder, 'staged'), 'x');
@@ -111,7 +111,7 @@ it('leaves no trace in the repository, whatever is done with the state', async (
   expect([code, stdout]).toEqual([0, expect.stringContaining('No changes')]);
 });
 
-it('lets machines that apply at once create everything one time', async () => {
+it('lets machines that apply at once create everything one time', { tags: ['long'] }, async () => {
   const { machine, emulator } = await scene(6);
   const all = [machine(), machine(), machine()];
   const ended = await Promise.all(all.map((each) => each.run(...CREATE)));
@@ -130,7 +130,7 @@ it('writes little for many creates', { tags: ['long'] }, async () => {
   expect(Number(git(bare, 'rev-list', '--count', 'refs/voxform/test'))).toBeLessThanOrEqual(64 / 16 + 8);
 });
 
-it('keeps what a killed run knew, for another machine that takes over', async () => {
+it('keeps what a killed run knew, for another machine that takes over', { tags: ['long'] }, async () => {
   const { machine, emulator, bare } = await scene(24);
   const killed = machine().start(...CREATE, '--concurrency', '4');
   await expect.poll(() => creates(emulator), { interval: 5 }).toBeGreaterThanOrEqual(9);
@@ -149,7 +149,7 @@ it('keeps what a killed run knew, for another machine that takes over', async ()
   expect(known.size).toBe(24);
 });
 
-it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
+it('ends in order when Ctrl-C reaches everything on the terminal', { tags: ['long'] }, async () => {
   const { machine, emulator, bare } = await scene(24);
   const here = machine();
   const child = spawn(process.execPath, [path.join(inject('built'), 'main.js'), ...CREATE], {

@@ -56,7 +56,7 @@ describe('a command', () => {
       files: 18,
       reason: 'draws',
     },
-  ])('loads only what it uses: $args.0, which $reason', async ({ args, uses, files }) => {
+  ])('loads only what it uses: $args.0, which $reason', { tags: ['long'] }, async ({ args, uses, files }) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
     const caches = path.join(workspace.folder.root, 'caches');
@@ -101,7 +101,7 @@ describe('a command', () => {
     expect(heavy.filter((name) => parts.includes(name))).toEqual([]);
   });
 
-  it('parses many manifests in two threads', async () => {
+  it('parses many manifests in two threads', { tags: ['long'] }, async () => {
     const filler = '# Nothing that a manifest would say.\n'.repeat(80);
     const files = Array.from({ length: 300 }, (_, index) => [
       `manifests/${index}.yaml`,

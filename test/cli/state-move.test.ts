@@ -17,7 +17,9 @@ async function renamed(): Promise<TestWorkspace & { at(file: string): string }> 
 }
 
 describe('a workspace under a new name', () => {
-  it('creates nothing a second time, and keeps its state by the command that it is told', async () => {
+  it('creates nothing a second time, and keeps its state by the command that it is told', {
+    tags: ['long'],
+  }, async () => {
     await using workspace = await renamed();
     const writes = workspace.writes();
     for (const args of [
@@ -97,7 +99,7 @@ describe('a workspace under a new name', () => {
       },
       '--from kept/memory -w live',
     ],
-  ])('finds a state %s', async (_, broken, says) => {
+  ])('finds a state %s', { tags: ['long'] }, async (_, broken, says) => {
     await using workspace = await renamed();
     broken(workspace.at);
     const writes = workspace.writes();
@@ -162,7 +164,9 @@ describe('a state that machines share', () => {
     workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `    state: ${settings}\n`));
   const oneLine = (text: string) => text.replace(/\s+/g, ' ');
 
-  it('is not begun while a local one lies there, and takes it over by the command that is told', async () => {
+  it('is not begun while a local one lies there, and takes it over by the command that is told', {
+    tags: ['long'],
+  }, async () => {
     await using workspace = await testWorkspace(FILES);
     newRepository(workspace.folder.root);
     await workspace.run('apply', '--auto-approve');
@@ -196,7 +200,9 @@ describe('a state that machines share', () => {
     expect(stdout).toContain('"command":"state move"');
   });
 
-  it('moves between two repositories, one of them named by a secret that no message shows', async () => {
+  it('moves between two repositories, one of them named by a secret that no message shows', {
+    tags: ['long'],
+  }, async () => {
     await using workspace = await testWorkspace(FILES);
     newRepository(workspace.folder.root);
     const other = path.join(workspace.folder.root, 'other-with-token.git');

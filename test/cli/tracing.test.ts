@@ -81,7 +81,7 @@ describe('traces', () => {
     expect([run?.status.code, otlp.texts[0]?.startsWith('/own ')]).toEqual([2, true]);
   });
 
-  it('change nothing where the collector cannot be reached', async () => {
+  it('change nothing where the collector cannot be reached', { tags: ['long'] }, async () => {
     const [plain, traced] = await Promise.all([
       workspace.run('plan'),
       workspace.start(['plan'], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' } }).ended,

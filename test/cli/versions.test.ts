@@ -144,7 +144,7 @@ describe('versions --diff published', () => {
     return { workspace, agent, publish, run, apply, json };
   }
 
-  it('says what publishing would change, with two requests', async () => {
+  it('says what publishing would change, with two requests', { tags: ['long'] }, async () => {
     const { workspace, publish, run, apply, json } = await published(day('Be kind.', KEY));
     await using _ = workspace;
 

@@ -5,7 +5,7 @@ import { DriftProject, SECRETS } from '../hosting/drift-project.ts';
 import { openPage } from './page.ts';
 import { Voices } from './voices.ts';
 
-it('docs/plan-and-apply.md', async () => {
+it('docs/plan-and-apply.md', { tags: ['long'] }, async () => {
   await using voices = await Voices.open({ isApplied: false });
   const page = voices.page('docs/plan-and-apply.md');
   await page.through('voxform plan', 'voxform apply', 'voxform apply --auto-approve');
@@ -29,7 +29,7 @@ it('docs/publishing.md: what publishing would change', async () => {
   page.end();
 });
 
-it('docs/publishing.md: a rollback', async () => {
+it('docs/publishing.md: a rollback', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.drift(0.9);
@@ -40,7 +40,7 @@ it('docs/publishing.md: a rollback', async () => {
   page.end();
 });
 
-it('docs/accepting-drift.md', async () => {
+it('docs/accepting-drift.md', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.drift(0.5);
   const page = voices.page('docs/accepting-drift.md');
@@ -48,7 +48,7 @@ it('docs/accepting-drift.md', async () => {
   expect(await voices.read('manifests/agents.yaml')).toContain('temperature: 0.5');
 });
 
-it('docs/accepting-drift.md: as a pull request', async () => {
+it('docs/accepting-drift.md: as a pull request', { tags: ['long'] }, async () => {
   await using project = await DriftProject.open('github');
   project.edit('day', { llm_config: { temperature: 0.9 } });
   const page = openPage('docs/accepting-drift.md', {
@@ -64,7 +64,7 @@ it('docs/accepting-drift.md: as a pull request', async () => {
   expect(project.host.requests).toMatchObject([{ state: 'open' }]);
 });
 
-it('docs/reading.md', async () => {
+it('docs/reading.md', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.emulator.dashboard.recordCall({ agent_id: voices.agent });
@@ -81,7 +81,7 @@ it('docs/reading.md', async () => {
   page.end();
 });
 
-it('docs/publishing.md: the impact on calls', async () => {
+it('docs/publishing.md: the impact on calls', { tags: ['long'] }, async () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/publishing.md'), 'utf8');
   const [, behaviour = ''] = /--behaviour '([^']*)'/.exec(text) ?? [];
   await using voices = await Voices.open({

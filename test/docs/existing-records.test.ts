@@ -23,7 +23,7 @@ async function withoutState() {
   };
 }
 
-it('docs/adopting.md: single records', async () => {
+it('docs/adopting.md: single records', { tags: ['long'] }, async () => {
   const { voices, stands } = await withoutState();
   await using _ = voices;
   const page = voices.page('docs/adopting.md', 'Import single records');
@@ -37,7 +37,7 @@ it('docs/adopting.md: single records', async () => {
   expect((await voices.run('plan', '--output', 'json')).stdout).toContain('"create": 0');
 });
 
-it('docs/adopting.md: a whole workspace', async () => {
+it('docs/adopting.md: a whole workspace', { tags: ['long'] }, async () => {
   const { voices, stands } = await withoutState();
   await using _ = voices;
   const page = voices.page('docs/adopting.md', 'A whole workspace');

@@ -275,7 +275,7 @@ describe('completion', () => {
   it.each([
     ['call-centre', 'staging'],
     ['migration', 'trial'],
-  ])('suggests references that are valid in %s', async (name, workspace) => {
+  ])('suggests references that are valid in %s', { tags: ['long'] }, async (name, workspace) => {
     const snapshot = await openSnapshot(path.join(EXAMPLES, name), { workspace });
     let count = 0;
     for (const file of snapshot.files) {
@@ -313,26 +313,30 @@ describe('what is broken while it is typed', () => {
     ['migration', 'trial'],
     ['quickstart', undefined],
     ['policies', undefined],
-  ])('does no harm in any place of the example %s, nor where the file ends there', async (name, workspace) => {
-    const root = path.join(EXAMPLES, name);
-    const texts: Record<string, string> = {};
-    const snapshot = await openSnapshot(root, { texts, ...(workspace && { workspace }) });
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
-    let count = 0;
-    for (const file of files) {
-      const text = snapshot.textOf(file) ?? '';
-      const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
-      for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
-        count += suggestionsAt(snapshot, file, offset).length;
-        texts[file] = text.slice(0, offset);
-        for (const { range } of suggestionsAt(snapshot, file, offset)) expect(range.end).toBe(offset);
-        hoverAt(snapshot, file, offset);
-        addressAt(snapshot, file, offset);
-        delete texts[file];
+  ])(
+    'does no harm in any place of the example %s, nor where the file ends there',
+    { tags: ['long'] },
+    async (name, workspace) => {
+      const root = path.join(EXAMPLES, name);
+      const texts: Record<string, string> = {};
+      const snapshot = await openSnapshot(root, { texts, ...(workspace && { workspace }) });
+      const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
+      let count = 0;
+      for (const file of files) {
+        const text = snapshot.textOf(file) ?? '';
+        const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
+        for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
+          count += suggestionsAt(snapshot, file, offset).length;
+          texts[file] = text.slice(0, offset);
+          for (const { range } of suggestionsAt(snapshot, file, offset)) expect(range.end).toBe(offset);
+          hoverAt(snapshot, file, offset);
+          addressAt(snapshot, file, offset);
+          delete texts[file];
+        }
       }
-    }
-    expect(count).toBeGreaterThan(100);
-  });
+      expect(count).toBeGreaterThan(100);
+    },
+  );
 
   it('does no harm in any text', async () => {
     using project = new TemporaryProject(FILES);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';

@@ -311,7 +311,7 @@ describe('a rename of any example', () => {
     ['call-centre', 'staging', 5],
     ['migration', 'trial', 9],
     ['quickstart', 'local', 9],
-  ])('leaves %s as it was on the way back, and valid in between', async (name, workspace, most) => {
+  ])('leaves %s as it was on the way back, and valid in between', { tags: ['long'] }, async (name, workspace, most) => {
     const root = copyOf(name);
     const before = await openSnapshot(root, { workspace });
     const texts = new Map([...before.files, 'voxform.yaml'].map((file) => [file, before.textOf(file)]));
@@ -331,7 +331,7 @@ describe('a rename of any example', () => {
     }
   });
 
-  it('keeps every record, there and back', async () => {
+  it('keeps every record, there and back', { tags: ['long'] }, async () => {
     const { root, voxform } = await applied('quickstart');
     const needs = async (): Promise<Record<string, number>> => {
       const { create, forget, unknown } = (JSON.parse(await voxform('plan', '-o', 'json')) as PlanDocument).summary;
@@ -355,7 +355,7 @@ describe('a rename of any example', () => {
     expect(await needs()).toEqual(none);
   });
 
-  it('refuses a name under which the state has another record', async () => {
+  it('refuses a name under which the state has another record', { tags: ['long'] }, async () => {
     const { root } = await applied('quickstart');
     const { declarations, textOf } = await openSnapshot(root, { workspace: 'local' });
     const [{ address, kind, metadata, source }] = declarations as [(typeof declarations)[number]];
@@ -418,7 +418,7 @@ describe('a rename in a project in any style', () => {
     policies: [{ name: 'day', kind: 'Agent', warn: 'name == "day" && spec.name == "night"' }],
   };
 
-  it('changes names only, and gives the same bytes on the way back', async () => {
+  it('changes names only, and gives the same bytes on the way back', { tags: ['long'] }, async () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(layout, layout, fc.constantFrom('night', 'd'), async (style, other, to) => {

@@ -14,7 +14,9 @@ const none = ({ length }: readonly unknown[]): boolean => length === 0;
 const TOLD_OF_FILES = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
 
 describe('voxform lsp', () => {
-  it('tells what validate tells, of manifests, project file, policies and files that no pattern matches', async () => {
+  it('tells what validate tells, of manifests, project file, policies and files that no pattern matches', {
+    tags: ['long'],
+  }, async () => {
     await using folder = await editedProject({
       'voxform.yaml': `${projectText}policies:\n  - { name: has-model, kind: Agent, deny: "!has(spec.llm_config)" }\n  - { name: bad, deny: "spec.nmae == 'x'" }\n`,
       'manifests/a.yaml': agent,
@@ -36,7 +38,7 @@ describe('voxform lsp', () => {
     expect(all().toSorted()).toEqual(validated.toSorted());
   });
 
-  it('follows what is typed, also while it is broken', async () => {
+  it('follows what is typed, also while it is broken', { tags: ['long'] }, async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
@@ -280,7 +282,7 @@ describe('voxform lsp', () => {
     expect(told(await editor.diagnostics('rules.yaml', some)).join()).toContain('unknown field "nmae"');
   });
 
-  it('has room for a text of 10 MB, and says that a manifest must not have it', async () => {
+  it('has room for a text of 10 MB, and says that a manifest must not have it', { tags: ['long'] }, async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', `${agent}# ${'x'.repeat(10_000_000)}\n`);
@@ -330,7 +332,7 @@ describe('voxform lsp', () => {
     expect(editor.shown('voxform.yaml')).toHaveLength(problems);
   });
 
-  it('names no secret in what it tells, logs or answers', async () => {
+  it('names no secret in what it tells, logs or answers', { tags: ['long'] }, async () => {
     const text = agent.replace(
       'spec:',
       'spec:\n  llm_config: { api_key: { $secret: OPENAI_API_KEY }, provder: { $secret: OPENAI_API_KEY } }',
@@ -356,7 +358,7 @@ describe('the service', () => {
     { how: 'goes away without a word', leave: (editor: TestEditor) => editor.vanish(), code: 1 },
     { how: 'says exit alone', leave: (editor: TestEditor) => editor.exit(), code: 1 },
     { how: 'shuts down and goes away', leave: (editor: TestEditor) => editor.shutdownAndVanish(), code: 0 },
-  ])('ends with $code when the editor $how', async ({ leave, code }) => {
+  ])('ends with $code when the editor $how', { tags: ['long'] }, async ({ leave, code }) => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
@@ -368,7 +370,7 @@ describe('the service', () => {
     { reason: 'half a message', said: 'Content-Length: 9999\r\n\r\n{' },
     { reason: 'no header', said: 'nonsense\r\n\r\n' },
     { reason: 'no JSON', said: 'Content-Length: 5\r\n\r\n{"a":' },
-  ])('ends when the editor says $reason and dies', async ({ said }) => {
+  ])('ends when the editor says $reason and dies', { tags: ['long'] }, async ({ said }) => {
     await using folder = await editedProject({});
     expect((await voxform(['lsp'], { cwd: folder.root, input: said })).code).toBe(1);
   });
@@ -381,7 +383,7 @@ describe('the service', () => {
     { reason: 'no length', say: (body: string) => `Content-Type: application/json\r\n\r\n${body}` },
     { reason: 'bare line feeds', say: (body: string) => `Content-Length: ${body.length}\n\n${body}` },
     { reason: 'no headers', say: (body: string) => `${body}\r\n` },
-  ])('ends and says why when an editor that goes on sends $reason', async ({ say }) => {
+  ])('ends and says why when an editor that goes on sends $reason', { tags: ['long'] }, async ({ say }) => {
     await using folder = await editedProject({});
     const { child, ended } = start(['lsp'], { cwd: folder.root, input: { open: true } });
     const request = (id: number) =>

@@ -85,7 +85,7 @@ describe('requests of the extension for VS Code', () => {
     },
     { env: { VOXFORM_API_KEY: 'topsecret' }, lacksKey: [false, false], reason: 'a variable is for each of them' },
     { args: ['--no-secrets'], lacksKey: [false, false], reason: 'no secret is read' },
-  ])('tell which workspaces lack a key: $reason', async ({ lacksKey, ...more }) => {
+  ])('tell which workspaces lack a key: $reason', { tags: ['long'] }, async ({ lacksKey, ...more }) => {
     const { selected, workspaces: found } = (await workspaces(more)) ?? {};
     expect(selected).toBe('test');
     expect(found?.map((each) => [each.name, each.lacksKey])).toEqual([

@@ -15,7 +15,7 @@ import { step } from '../step.ts';
 import { putEmbedded } from './embedded-folder.ts';
 import { testFleet } from './test-fleet.ts';
 
-it('serves a fleet and keeps its states in an embedded database, for one process', async () => {
+it('serves a fleet and keeps its states in an embedded database, for one process', { tags: ['long'] }, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'voxform-embedded-'));
   const fleet = await testFleet({
     projects: ['acme'],
@@ -73,7 +73,9 @@ it('says which version to restart if a process does not know a call', async () =
   });
 });
 
-it('waits for a command that has the embedded database when it begins to serve, and no longer than for that', async () => {
+it('waits for a command that has the embedded database when it begins to serve, and no longer than for that', {
+  tags: ['long'],
+}, async () => {
   await using home = await temporaryFolder({
     'fleet.yaml': 'version: 1\nsources: { voices: { path: . } }\n',
   });

@@ -41,7 +41,7 @@ function post(url: string, headers: Record<string, string | number>, body = '{}'
   });
 }
 
-it('fetches a source at once for an event of its host, and for nothing else', async () => {
+it('fetches a source at once for an event of its host, and for nothing else', { tags: ['long'] }, async () => {
   const database = await freshDatabase();
   await using emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({

@@ -36,7 +36,9 @@ async function stuckInApply(): Promise<TestFleet> {
   return fleet;
 }
 
-it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', async () => {
+it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', {
+  tags: ['long'],
+}, async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -50,7 +52,7 @@ it('takes up the run of a process that was killed in mid-apply, and creates noth
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
 });
 
-it('takes up within a minute what a process was writing when it was killed', async () => {
+it('takes up within a minute what a process was writing when it was killed', { tags: ['long'] }, async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -85,7 +87,9 @@ it('takes up within a minute what a process was writing when it was killed', asy
   expect(postsIn(fleet)).toHaveLength(2);
 });
 
-it('lets a process that was stopped in mid-apply write nothing once another has taken over', async () => {
+it('lets a process that was stopped in mid-apply write nothing once another has taken over', {
+  tags: ['long'],
+}, async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -110,7 +114,7 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   expect([await fleet.status(ADDRESS), postsIn(fleet).length]).toEqual(['pending', 3]);
 });
 
-it('hands back at once what a process that is told to end has not done', async () => {
+it('hands back at once what a process that is told to end has not done', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
   const child = await fleet.child();
@@ -125,7 +129,7 @@ it('hands back at once what a process that is told to end has not done', async (
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('ends a run of its own whose job it was given anew after it was silent', async () => {
+it('ends a run of its own whose job it was given anew after it was silent', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
@@ -140,7 +144,7 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('lets another process fetch at once what it was fetching when it was told to end', async () => {
+it('lets another process fetch at once what it was fetching when it was told to end', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const child = await fleet.child();
   const wait = async () => {
@@ -157,7 +161,9 @@ it('lets another process fetch at once what it was fetching when it was told to 
   expect(await wait()).toBeLessThan(5);
 });
 
-it('runs a workspace under no second address while another process still runs it under the first', async () => {
+it('runs a workspace under no second address while another process still runs it under the first', {
+  tags: ['long'],
+}, async () => {
   const fleet = await fleetForExec();
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
@@ -192,7 +198,9 @@ it('runs a workspace under no second address while another process still runs it
   });
 });
 
-it('runs a workspace under no second address while fleet exec writes to it under the first', async () => {
+it('runs a workspace under no second address while fleet exec writes to it under the first', {
+  tags: ['long'],
+}, async () => {
   const fleet = await fleetForExec();
   const first = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');

@@ -35,7 +35,9 @@ async function rowsRead(work: () => Promise<unknown>): Promise<number> {
 
 const reads = (most: number) => expect.toSatisfy((rows) => rows <= most);
 
-it('reads a bounded part of many workspaces for each list, and all of them only for the overview', async () => {
+it('reads a bounded part of many workspaces for each list, and all of them only for the overview', {
+  tags: ['long'],
+}, async () => {
   await using page = await runningPage({
     source: readFleet({ database: recorded }, { hasPulls: true }),
     pollIntervalMs: 3_600_000,
@@ -63,6 +65,7 @@ it.each([
 
 it.each(['status', 'since', 'address', 'due'] as const)(
   'lists many workspaces by %s as it would few',
+  { tags: ['long'] },
   async (order) => {
     const wanted = {
       status: `array_position($1::text[], ${SHOWN_STATUS}), ${SHOWN_SINCE} DESC`,
@@ -83,7 +86,9 @@ it.each(['status', 'since', 'address', 'due'] as const)(
   },
 );
 
-it('gives programs all workspaces in the order of addresses, and says where a number is not counted to its end', async () => {
+it('gives programs all workspaces in the order of addresses, and says where a number is not counted to its end', {
+  tags: ['long'],
+}, async () => {
   await using page = await runningPage({ source: readFleet({ database }), pollIntervalMs: 3_600_000 });
   const get = async (path: string) =>
     JSON.parse((await page.ask(path, { headers: { accept: 'application/json' } })).text);

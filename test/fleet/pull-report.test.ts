@@ -88,7 +88,7 @@ describe.each(hostNames)('a comment on %s', (host) => {
     if (host === 'gitlab') expect(outside(written)).not.toMatch(/^\s*\//m);
   });
 
-  it('stays below the limit of the host and closes all blocks, whatever its size', () => {
+  it('stays below the limit of the host and closes all blocks, whatever its size', { tags: ['long'] }, () => {
     const long = 'long text '.repeat(100_000);
     const many = (result: PullResult, count: number) =>
       Array.from({ length: count }, (_, index): PullPlan => {

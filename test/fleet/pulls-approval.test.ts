@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { storedState } from '../../src/fleet/rows/page-rows.ts';

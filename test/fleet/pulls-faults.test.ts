@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { createHmac } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -29,223 +29,229 @@ const jobsIn = (database: FleetDatabase) => database.query('SELECT state FROM vo
 const takenFrom = async (queue: Queue, most: number, without: string[] = []) =>
   (await queue.take(most, without)).map(({ address }) => address);
 
-describe.each(Object.entries(newDatabases))('the queue of a fleet in a database of the kind %s', (_, newDatabase) => {
-  it('gives each workspace that is due to one process, and has nothing left of runs that are done', async () => {
-    const database = await newDatabase();
-    const queue = await openQueue(database);
-    const names = ['a', 'b', 'c', 'd'];
-    await discover(database, contentsOf(names.map((name) => memberNamed(name))));
-    expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
-    expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
-    const [some, others] = await Promise.all([queue.take(2, []), queue.take(10, [])]);
-    const jobs = [...some, ...others];
-    expect(jobs.map(({ address }) => address).sort()).toEqual(names.map((name) => memberNamed(name).address));
-    await step('a workspace that is being run gets no second job', async () => {
-      await allDue(database);
+for (const [kind, newDatabase] of Object.entries(newDatabases))
+  describe(`the queue of a fleet in a database of the kind ${kind}`, {
+    tags: kind === 'PostgreSQL' ? [] : ['long'],
+  }, () => {
+    it('gives each workspace that is due to one process, and has nothing left of runs that are done', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      const names = ['a', 'b', 'c', 'd'];
+      await discover(database, contentsOf(names.map((name) => memberNamed(name))));
       expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
-      expect(await takenFrom(queue, 10)).toEqual([]);
-    });
-    await storeFinishedRuns(database, queue, await finishedRuns(database, jobs));
-    expect(await jobsIn(database)).toEqual([]);
-    const rows = await database.query('SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces');
-    expect(rows).toEqual([{ status: 'in-sync', later: true }]);
-  });
-
-  it('counts the age of a workspace that was never checked since it is known', async () => {
-    const database = await newDatabase();
-    await setUpTables(database);
-    await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
-    await database.query(
-      `UPDATE voxform_fleet.workspaces SET checked_at = now(), status_since = now() - CASE project WHEN 'b' THEN 2 ELSE 3 END * interval '1 hour'`,
-    );
-    await database.query(`UPDATE voxform_fleet.workspaces SET checked_at = NULL WHERE project = 'b'`);
-    const text = await createFleetMetrics('1', () => fleetFigures(database)).text();
-    expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
-  });
-
-  it('counts as late what is due, also while it waits in the queue, until its run begins', async () => {
-    const database = await newDatabase();
-    await setUpTables(database);
-    await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
-    await database.query(
-      `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 2 ELSE 1 END * interval '1 hour'`,
-    );
-    const minutes = async () => Math.round((await fleetFigures(database)).lateness / 60);
-    expect(await minutes()).toBe(120);
-    const queue = await openQueue(database);
-    await scheduleDue(database, queue, ['voices']);
-    expect(await minutes()).toBe(120);
-    await queue.take(1, []);
-    expect(await minutes()).toBe(60);
-    await step('what is paused is not late', async () => {
-      await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
-      expect(await minutes()).toBe(0);
-      await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
-    });
-    await queue.take(1, []);
-    expect(await minutes()).toBe(0);
-  });
-
-  it('lets one of several addresses begin with a workspace, and then none of them until they differ', async () => {
-    const database = await newDatabase();
-    await setUpTables(database);
-    const names = ['a', 'b', 'c'];
-    // Found by a process whose environment does not set it.
-    const members = names.map((name) => memberNamed(name, { baseUrl: undefined }));
-    await discover(database, contentsOf(members));
-    const claim = (name: string, workspaceId = 'one') => {
-      const baseUrl = 'https://one.example.com';
-      const claimed = { address: memberNamed(name).address, holder: `job-${name}`, workspaceId, baseUrl };
-      return claimWorkspace(database, claimed, { expiry: 60_000, corrects: true }).then(
-        () => 'begun',
-        (error: unknown) => messageOf(error),
+      expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
+      const [some, others] = await Promise.all([queue.take(2, []), queue.take(10, [])]);
+      const jobs = [...some, ...others];
+      expect(jobs.map(({ address }) => address).sort()).toEqual(names.map((name) => memberNamed(name).address));
+      await step('a workspace that is being run gets no second job', async () => {
+        await allDue(database);
+        expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
+        expect(await takenFrom(queue, 10)).toEqual([]);
+      });
+      await storeFinishedRuns(database, queue, await finishedRuns(database, jobs));
+      expect(await jobsIn(database)).toEqual([]);
+      const rows = await database.query(
+        'SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces',
       );
-    };
-    const begun = async () => (await Promise.all(names.map((name) => claim(name)))).filter((is) => is === 'begun');
-    expect(await begun()).toHaveLength(1);
-    expect(await database.query('SELECT holders FROM voxform_fleet.claims')).toHaveLength(1);
-    await releaseWorkspaces(
-      database,
-      names.map((name) => `job-${name}`),
-    );
-    await step('also after the first run is over', async () => {
-      expect(await claim('a')).toContain('voices/b:production and voices/c:production are the same');
-      const rows = await rowsToRun(database, [
-        { id: 'x', retryCount: 0, address: memberNamed('a').address, due: new Date().toISOString() },
-      ]);
-      expect([...rows.values()].map(({ conflict }) => messageOf(conflict))).toEqual([await claim('a')]);
+      expect(rows).toEqual([{ status: 'in-sync', later: true }]);
     });
-    await step('with the reason that a process knows which has both sources of a project', async () => {
-      const refused = 'voices/b and voices/a are the same project; neither runs';
-      await discover(database, contentsOf(members.map((each, index) => (index === 1 ? { ...each, refused } : each))));
+
+    it('counts the age of a workspace that was never checked since it is known', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
       await database.query(
-        `UPDATE voxform_fleet.workspaces SET workspace_id = 'one', base_url = 'https://one.example.com'`,
+        `UPDATE voxform_fleet.workspaces SET checked_at = now(), status_since = now() - CASE project WHEN 'b' THEN 2 ELSE 3 END * interval '1 hour'`,
       );
-      expect(await claim('a')).toContain(refused);
+      await database.query(`UPDATE voxform_fleet.workspaces SET checked_at = NULL WHERE project = 'b'`);
+      const text = await createFleetMetrics('1', () => fleetFigures(database)).text();
+      expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
     });
-    await step('each may begin once it is another one, again and again', async () => {
-      await database.query('DELETE FROM voxform_fleet.claims');
-      for (const name of [...names, ...names]) expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
-    });
-  });
 
-  it('keeps a workspace claimed for an address until the last of its holders is done', async () => {
-    const database = await newDatabase();
-    await setUpTables(database);
-    const claim = (address: string, holder: string) =>
-      claimWorkspace(
-        database,
-        { address, holder, workspaceId: 'one', baseUrl: 'https://one.example.com' },
-        { expiry: 60_000, corrects: false },
-      ).then(
-        () => 'begun',
-        (error: unknown) => messageOf(error),
+    it('counts as late what is due, also while it waits in the queue, until its run begins', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
+      await database.query(
+        `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 2 ELSE 1 END * interval '1 hour'`,
       );
-    for (const holder of ['run', 'command', 'command']) expect(await claim('a', holder)).toBe('begun');
-    for (const done of ['run', 'command']) {
-      expect(await claim('b', 'other')).toContain('in use under a');
-      await releaseWorkspaces(database, [done]);
-    }
-    expect(await claim('b', 'other')).toBe('begun');
-    await step('or until it is not renewed any more', async () => {
-      await database.query(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
-      expect(await claim('a', 'run')).toBe('begun');
-      await releaseWorkspaces(database, ['run']);
+      const minutes = async () => Math.round((await fleetFigures(database)).lateness / 60);
+      expect(await minutes()).toBe(120);
+      const queue = await openQueue(database);
+      await scheduleDue(database, queue, ['voices']);
+      expect(await minutes()).toBe(120);
+      await queue.take(1, []);
+      expect(await minutes()).toBe(60);
+      await step('what is paused is not late', async () => {
+        await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
+        expect(await minutes()).toBe(0);
+        await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
+      });
+      await queue.take(1, []);
+      expect(await minutes()).toBe(0);
+    });
+
+    it('lets one of several addresses begin with a workspace, and then none of them until they differ', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      const names = ['a', 'b', 'c'];
+      // Found by a process whose environment does not set it.
+      const members = names.map((name) => memberNamed(name, { baseUrl: undefined }));
+      await discover(database, contentsOf(members));
+      const claim = (name: string, workspaceId = 'one') => {
+        const baseUrl = 'https://one.example.com';
+        const claimed = { address: memberNamed(name).address, holder: `job-${name}`, workspaceId, baseUrl };
+        return claimWorkspace(database, claimed, { expiry: 60_000, corrects: true }).then(
+          () => 'begun',
+          (error: unknown) => messageOf(error),
+        );
+      };
+      const begun = async () => (await Promise.all(names.map((name) => claim(name)))).filter((is) => is === 'begun');
+      expect(await begun()).toHaveLength(1);
+      expect(await database.query('SELECT holders FROM voxform_fleet.claims')).toHaveLength(1);
+      await releaseWorkspaces(
+        database,
+        names.map((name) => `job-${name}`),
+      );
+      await step('also after the first run is over', async () => {
+        expect(await claim('a')).toContain('voices/b:production and voices/c:production are the same');
+        const rows = await rowsToRun(database, [
+          { id: 'x', retryCount: 0, address: memberNamed('a').address, due: new Date().toISOString() },
+        ]);
+        expect([...rows.values()].map(({ conflict }) => messageOf(conflict))).toEqual([await claim('a')]);
+      });
+      await step('with the reason that a process knows which has both sources of a project', async () => {
+        const refused = 'voices/b and voices/a are the same project; neither runs';
+        await discover(database, contentsOf(members.map((each, index) => (index === 1 ? { ...each, refused } : each))));
+        await database.query(
+          `UPDATE voxform_fleet.workspaces SET workspace_id = 'one', base_url = 'https://one.example.com'`,
+        );
+        expect(await claim('a')).toContain(refused);
+      });
+      await step('each may begin once it is another one, again and again', async () => {
+        await database.query('DELETE FROM voxform_fleet.claims');
+        for (const name of [...names, ...names])
+          expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
+      });
+    });
+
+    it('keeps a workspace claimed for an address until the last of its holders is done', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      const claim = (address: string, holder: string) =>
+        claimWorkspace(
+          database,
+          { address, holder, workspaceId: 'one', baseUrl: 'https://one.example.com' },
+          { expiry: 60_000, corrects: false },
+        ).then(
+          () => 'begun',
+          (error: unknown) => messageOf(error),
+        );
+      for (const holder of ['run', 'command', 'command']) expect(await claim('a', holder)).toBe('begun');
+      for (const done of ['run', 'command']) {
+        expect(await claim('b', 'other')).toContain('in use under a');
+        await releaseWorkspaces(database, [done]);
+      }
       expect(await claim('b', 'other')).toBe('begun');
+      await step('or until it is not renewed any more', async () => {
+        await database.query(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
+        expect(await claim('a', 'run')).toBe('begun');
+        await releaseWorkspaces(database, ['run']);
+        expect(await claim('b', 'other')).toBe('begun');
+      });
     });
-  });
 
-  it('runs what changed first, then what is due for longest, and can leave out an origin, a source or a project', async () => {
-    const database = await newDatabase();
-    const queue = await openQueue(database);
-    const slow = { baseUrl: 'https://slow.example.com/eu' };
-    const names = ['a', 'b', 'c'].map((name) => memberNamed(name));
-    await discover(database, contentsOf([...names, memberNamed('s', slow)]));
-    await database.query(
-      `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
-    );
-    await scheduleDue(database, queue, ['voices']);
-    await step('a job that waits becomes urgent where its workspace changes', async () => {
-      await discover(
-        database,
-        contentsOf([...names.slice(0, 2), memberNamed('c', { version: '2' }), memberNamed('s', slow)]),
+    it('runs what changed first, then what is due for longest, and can leave out an origin, a source or a project', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      const slow = { baseUrl: 'https://slow.example.com/eu' };
+      const names = ['a', 'b', 'c'].map((name) => memberNamed(name));
+      await discover(database, contentsOf([...names, memberNamed('s', slow)]));
+      await database.query(
+        `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
       );
       await scheduleDue(database, queue, ['voices']);
+      await step('a job that waits becomes urgent where its workspace changes', async () => {
+        await discover(
+          database,
+          contentsOf([...names.slice(0, 2), memberNamed('c', { version: '2' }), memberNamed('s', slow)]),
+        );
+        await scheduleDue(database, queue, ['voices']);
+      });
+      const groups = groupsOf(memberNamed('s', slow));
+      expect(await takenFrom(queue, 9, [groups.source])).toEqual([]);
+      for (const [next, group] of [
+        ['c', groups.origin],
+        ['b', groups.project],
+      ] as const) {
+        expect(await takenFrom(queue, 1, [group])).toEqual([memberNamed(next).address]);
+      }
+      expect(await takenFrom(queue, 1)).toEqual([memberNamed('s').address]);
     });
-    const groups = groupsOf(memberNamed('s', slow));
-    expect(await takenFrom(queue, 9, [groups.source])).toEqual([]);
-    for (const [next, group] of [
-      ['c', groups.origin],
-      ['b', groups.project],
-    ] as const) {
-      expect(await takenFrom(queue, 1, [group])).toEqual([memberNamed(next).address]);
-    }
-    expect(await takenFrom(queue, 1)).toEqual([memberNamed('s').address]);
-  });
 
-  it('gives the job of a silent process to another, and lets the first write nothing any more', async () => {
-    const database = await newDatabase();
-    const queue = await openQueue(database);
-    await discover(database, contentsOf([memberNamed('a')]));
-    await scheduleDue(database, queue, ['voices']);
-    const [job] = await queue.take(1, []);
-    if (job === undefined) throw new Error('no job');
-    expect(await queue.beat([job])).toEqual(new Set([job.id]));
-    await database.query(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
-    await queue.recoverJobs();
-    expect(await queue.beat([job])).toEqual(new Set());
-    const again = await queue.take(1, []);
-    expect(again.map(({ address }) => address)).toEqual([job.address]);
-    await storeFinishedRuns(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
-    const status = 'SELECT status FROM voxform_fleet.workspaces';
-    expect(await database.query(status)).toEqual([{ status: 'never-run' }]);
-    await storeFinishedRuns(database, queue, await finishedRuns(database, again));
-    expect(await database.query(status)).toEqual([{ status: 'in-sync' }]);
-    expect(await jobsIn(database)).toEqual([]);
-  });
-
-  it('keeps the rejection of a plan that a run under way makes again', async () => {
-    const database = await newDatabase();
-    const queue = await openQueue(database);
-    await discover(database, contentsOf([memberNamed('a')]));
-    const control = fleetControl(database);
-    const { address } = memberNamed('a');
-    const plan = { is: 'waiting', id: 'a1b2c3d4e5f6', digest: 'a1b2c3d4e5f6a1b2', document: {} } as const;
-    const begin = async () => {
+    it('gives the job of a silent process to another, and lets the first write nothing any more', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a')]));
       await scheduleDue(database, queue, ['voices']);
-      return finishedRuns(database, await queue.take(1, []), { status: 'waiting', plan });
-    };
-    await storeFinishedRuns(database, queue, await begin());
-    await database.query('UPDATE voxform_fleet.workspaces SET due_at = now()');
-    const underWay = await begin();
-    await control.reject(address, plan.id, { by: 'ann' });
-    await storeFinishedRuns(database, queue, underWay);
-    const [shown] = (await control.status({ address })).workspaces;
-    expect(shown).toMatchObject({ status: 'pending', plan: null, rejected: { id: plan.id, by: 'ann' } });
-    expect(await control.approve(address, plan.id.slice(0, 6), 'bob')).toBe(plan.id);
-  });
-
-  it('keeps what was asked for while a run was under way, and backs off for as long as a run says', async () => {
-    const database = await newDatabase();
-    const queue = await openQueue(database);
-    await discover(database, contentsOf([memberNamed('a'), memberNamed('b', { interval: 1000 })]));
-    await scheduleDue(database, queue, ['voices']);
-    const runs = await finishedRuns(database, await queue.take(2, []), {
-      status: 'failed',
-      failures: 3,
-      nextRun: { milliseconds: 90_000, backsOff: true },
+      const [job] = await queue.take(1, []);
+      if (job === undefined) throw new Error('no job');
+      expect(await queue.beat([job])).toEqual(new Set([job.id]));
+      await database.query(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
+      await queue.recoverJobs();
+      expect(await queue.beat([job])).toEqual(new Set());
+      const again = await queue.take(1, []);
+      expect(again.map(({ address }) => address)).toEqual([job.address]);
+      await storeFinishedRuns(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
+      const status = 'SELECT status FROM voxform_fleet.workspaces';
+      expect(await database.query(status)).toEqual([{ status: 'never-run' }]);
+      await storeFinishedRuns(database, queue, await finishedRuns(database, again));
+      expect(await database.query(status)).toEqual([{ status: 'in-sync' }]);
+      expect(await jobsIn(database)).toEqual([]);
     });
-    await discover(database, contentsOf([memberNamed('a', { version: '2' }), memberNamed('b', { interval: 1000 })]));
-    await storeFinishedRuns(database, queue, runs);
-    const rows = await database.query(
-      `SELECT project, failures, asked_why, round(extract(epoch FROM due_at - now()) / 90)::integer AS pauses FROM voxform_fleet.workspaces ORDER BY 1`,
-    );
-    expect(rows).toEqual([
-      { project: 'a', failures: 3, asked_why: 'changed', pauses: 0 },
-      { project: 'b', failures: 3, asked_why: null, pauses: 1 },
-    ]);
+
+    it('keeps the rejection of a plan that a run under way makes again', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a')]));
+      const control = fleetControl(database);
+      const { address } = memberNamed('a');
+      const plan = { is: 'waiting', id: 'a1b2c3d4e5f6', digest: 'a1b2c3d4e5f6a1b2', document: {} } as const;
+      const begin = async () => {
+        await scheduleDue(database, queue, ['voices']);
+        return finishedRuns(database, await queue.take(1, []), { status: 'waiting', plan });
+      };
+      await storeFinishedRuns(database, queue, await begin());
+      await database.query('UPDATE voxform_fleet.workspaces SET due_at = now()');
+      const underWay = await begin();
+      await control.reject(address, plan.id, { by: 'ann' });
+      await storeFinishedRuns(database, queue, underWay);
+      const [shown] = (await control.status({ address })).workspaces;
+      expect(shown).toMatchObject({ status: 'pending', plan: null, rejected: { id: plan.id, by: 'ann' } });
+      expect(await control.approve(address, plan.id.slice(0, 6), 'bob')).toBe(plan.id);
+    });
+
+    it('keeps what was asked for while a run was under way, and backs off for as long as a run says', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b', { interval: 1000 })]));
+      await scheduleDue(database, queue, ['voices']);
+      const runs = await finishedRuns(database, await queue.take(2, []), {
+        status: 'failed',
+        failures: 3,
+        nextRun: { milliseconds: 90_000, backsOff: true },
+      });
+      await discover(database, contentsOf([memberNamed('a', { version: '2' }), memberNamed('b', { interval: 1000 })]));
+      await storeFinishedRuns(database, queue, runs);
+      const rows = await database.query(
+        `SELECT project, failures, asked_why, round(extract(epoch FROM due_at - now()) / 90)::integer AS pauses FROM voxform_fleet.workspaces ORDER BY 1`,
+      );
+      expect(rows).toEqual([
+        { project: 'a', failures: 3, asked_why: 'changed', pauses: 0 },
+        { project: 'b', failures: 3, asked_why: null, pauses: 1 },
+      ]);
+    });
   });
-});
 
 it('writes what a run found while its workspace is put into the queue again, without a deadlock', async () => {
   const database = await newDatabases.PostgreSQL?.();

@@ -16,7 +16,7 @@ import { testFleet } from './test-fleet.ts';
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const acme = 'voices/acme:test';
 
-it('keeps the last valid manifests in force after a restart', async () => {
+it('keeps the last valid manifests in force after a restart', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const emulator = fleet.emulators.get('acme');
   if (emulator === undefined) throw new Error('no platform');
@@ -47,7 +47,7 @@ it('keeps the last valid manifests in force after a restart', async () => {
   );
 });
 
-it('keeps the status of a workspace whose load is stopped', async () => {
+it('keeps the status of a workspace whose load is stopped', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const { folder, told } = fleet;
   const emulator = fleet.emulators.get('acme');
@@ -66,7 +66,7 @@ it('keeps the status of a workspace whose load is stopped', async () => {
   expect(workspaces).toMatchObject([{ status: 'in-sync', last: { problems: [] } }]);
 });
 
-it('tells a receiver at least once, and nothing again that was delivered', async () => {
+it('tells a receiver at least once, and nothing again that was delivered', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
   const emulator = fleet.emulators.get('acme');
   if (emulator === undefined) throw new Error('no platform');

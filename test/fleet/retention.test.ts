@@ -15,6 +15,7 @@ const FREEZES = `INSERT INTO voxform_fleet.freezes (by, because, at, ended_at) V
 
 it.each(Object.entries(newDatabases))(
   'old runs are removed in batches, with ended freezes, and no others: %s',
+  { tags: ['long'] },
   async (_, open) => {
     const database = await open();
     await setUpTables(database);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { comparisonsOf } from '../../src/fleet/rows/comparison-rows.ts';
 import { FleetComparisons } from '../../src/page/fleet-comparisons.ts';

@@ -73,7 +73,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
   });
 });
 
-it('reads no more than the first terms, however many begin alike', async () => {
+it('reads no more than the first terms, however many begin alike', { tags: ['long'] }, async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
   const rows = await database.query('SELECT address FROM voxform_fleet.workspaces');

@@ -101,7 +101,9 @@ UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
   await runOnce(database, queue, 'a');
 });
 
-it('brings the tables of the queue to the newest version with the jobs in them, also by the script', async () => {
+it('brings the tables of the queue to the newest version with the jobs in them, also by the script', {
+  tags: ['long'],
+}, async () => {
   for (const isByScript of [false, true]) {
     const pg = await freshDatabase();
     const database = fleetDatabaseAt(pg.url);

@@ -96,7 +96,9 @@ function countingGit(remote: Remote, asked: string): string {
 }
 
 describe('a repository of projects', () => {
-  it('is fetched once for all workspaces, and a project that did not change is neither parsed nor checked out again', async () => {
+  it('is fetched once for all workspaces, and a project that did not change is neither parsed nor checked out again', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const trace = path.join(remote.root, 'trace');
     const names = Array.from({ length: 12 }, (_, index) => `c${index}`);
@@ -126,7 +128,7 @@ describe('a repository of projects', () => {
     expect(gitRuns(trace)).toEqual(['fetch', 'rev-parse']);
   });
 
-  it('fetches commits of requests at the same time', async () => {
+  it('fetches commits of requests at the same time', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     remote.git('config', 'uploadpack.allowAnySHA1InWant', 'true');
@@ -144,7 +146,7 @@ describe('a repository of projects', () => {
     for (const each of found) if ('close' in each) await each.close();
   });
 
-  it('does not fetch a commit of a request that is too large', async () => {
+  it('does not fetch a commit of a request that is too large', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     remote.git('config', 'uploadpack.allowAnySHA1InWant', 'true');
@@ -170,7 +172,7 @@ describe('a repository of projects', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000_448);
   });
 
-  it('finds projects by pattern, with their rules', async () => {
+  it('finds projects by pattern, with their rules', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({
       'voxform.yaml': projectText('root'),
@@ -202,7 +204,7 @@ describe('a repository of projects', () => {
     expect([none.projects, none.warnings]).toEqual([[], ['no project of voices matches "kunden/*"']]);
   });
 
-  it('tells of projects that moved or vanished by leaving them out', async () => {
+  it('tells of projects that moved or vanished by leaving them out', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/a/voxform.yaml': projectText('a'), 'clients/b/voxform.yaml': projectText('b') });
     const sources = gitFleet(remote);
@@ -218,7 +220,7 @@ describe('a repository of projects', () => {
     expect(versionsOf(second)['clients/z']).toBe(versionsOf(first)['clients/a']);
   });
 
-  it('says what is wrong with a broken project, and no word of the others', async () => {
+  it('says what is wrong with a broken project, and no word of the others', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.link({});
     remote.push({
@@ -261,7 +263,7 @@ describe('a repository of projects', () => {
       isRefused: false,
     },
     { state: 'url: "postgres://db.example/x", name: "voices/other:test"', isRefused: false },
-  ])('lets no project name the state of another: $state', async ({ state, isRefused }) => {
+  ])('lets no project name the state of another: $state', { tags: ['long'] }, async ({ state, isRefused }) => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme', `state: { backend: postgres, ${state} }\n`),
@@ -275,7 +277,7 @@ describe('a repository of projects', () => {
     ]);
   });
 
-  it('has last good versions after a restart, on this machine and on another', async () => {
+  it('has last good versions after a restart, on this machine and on another', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme'), 'clients/acme/x': 'good' });
     const sources = gitFleet(remote);
@@ -319,7 +321,7 @@ describe('a repository of projects', () => {
     });
   });
 
-  it('cannot be discovered while it is away, and says so', async () => {
+  it('cannot be discovered while it is away, and says so', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     const sources = gitFleet(remote);
@@ -330,7 +332,7 @@ describe('a repository of projects', () => {
     expect(addresses(await sources.discover('voices', never))).toEqual(['voices/clients/acme:test']);
   });
 
-  it('reads no more of a hostile project than a project may have, and names it alone', async () => {
+  it('reads no more of a hostile project than a project may have, and names it alone', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const file = remote.blob(projectText('x'));
     const project = (...more: string[]) => remote.tree([`100644 blob ${file}\tvoxform.yaml`, ...more]);
@@ -370,7 +372,7 @@ describe('a repository of projects', () => {
     expect(readdirSync(git).flatMap((each) => readdirSync(path.join(git, each)))).not.toContain('trees');
   });
 
-  it('searches no endless folder for projects, and finds those of other folders', async () => {
+  it('searches no endless folder for projects, and finds those of other folders', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const file = remote.blob(projectText('x'));
     const good = remote.tree([`100644 blob ${file}\tvoxform.yaml`]);
@@ -392,7 +394,7 @@ describe('a repository of projects', () => {
     expect(excluded.projects.map(({ problem }) => problem)).toEqual([undefined]);
   });
 
-  it('ends a fetch when nobody waits for it any more, and not before', async () => {
+  it('ends a fetch when nobody waits for it any more, and not before', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     await using server = await GitServer.start(remote.root);
@@ -428,7 +430,7 @@ describe('a repository of projects', () => {
     expect(await next).toEqual(['voices/clients/acme:test']);
   });
 
-  it('fetches again where a fetch was ended or killed halfway', async () => {
+  it('fetches again where a fetch was ended or killed halfway', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/a/voxform.yaml': projectText('a') });
     const [hook, held, config] = ['hook', 'held', 'config'].map((name) => path.join(remote.root, name));
@@ -456,7 +458,7 @@ describe('a repository of projects', () => {
     expect(await found()).toContain('voices/clients/c:test');
   });
 
-  it('leaves no file where a checkout fails or is ended', async () => {
+  it('leaves no file where a checkout fails or is ended', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const blob = remote.blob(projectText('acme'));
     const files = Array.from({ length: 5000 }, (_, index) => `100644 blob ${blob}\tx${index}`);
@@ -482,7 +484,7 @@ describe('a repository of projects', () => {
     expect(entries().filter((name) => /index|partial/.test(name) && !name.includes('repository'))).toEqual([]);
   });
 
-  it('keeps the secrets of a project to itself', async () => {
+  it('keeps the secrets of a project to itself', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const secrets = path.join(remote.root, 'secrets');
     const withDir = (folder: string) =>
@@ -566,7 +568,7 @@ describe('the secrets of a source', () => {
     ).toEqual(['PRINTED of acme in test', 'in the folder', 'missing-secret']);
   });
 
-  it('are printed by commands of a project only if its source allows them', async () => {
+  it('are printed by commands of a project only if its source allows them', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'voxform.yaml': `${projectText('acme')}\nsecrets: [{ command: ["./get", "{name}"] }]\n` });
     const problemWith = async (more: string) => {
@@ -586,30 +588,34 @@ describe('a folder of projects', () => {
     writeFileSync(file, text);
   };
 
-  it.each(['*', '**'])('shows projects whose folders have unusable names as broken: %s', async (pattern) => {
-    using remote = new Remote();
-    const long = `${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}`;
-    const names = ['ok', 'one\ntwo', 'tab\there', ...(pattern === '**' ? [long] : [])];
-    const files = names.map((name) => [`${name}/voxform.yaml`, projectText('a')]);
-    for (const [name = '', text = ''] of files) write(remote, name, text);
-    remote.push(Object.fromEntries(files));
-    for (const place of ['path: voices', `git: ${remote.bare}`]) {
-      const found = await fleet(remote.watched, `{ ${place}, projects: ["${pattern}"] }`).discover('voices', never);
-      expect(addresses(found)).toEqual(['voices/ok:test']);
-      expect(brokenProjects(found)).toEqual([
-        { project: 'voices/one\\u000atwo', problem: expect.stringContaining('line break') },
-        { project: 'voices/tab\\u0009here', problem: expect.stringContaining('unprintable') },
-        ...(pattern === '**'
-          ? [
-              {
-                project: expect.stringMatching(/^voices\/x{200}\/y/),
-                problem: expect.stringContaining('602 characters'),
-              },
-            ]
-          : []),
-      ]);
-    }
-  });
+  it.each(['*', '**'])(
+    'shows projects whose folders have unusable names as broken: %s',
+    { tags: ['long'] },
+    async (pattern) => {
+      using remote = new Remote();
+      const long = `${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}`;
+      const names = ['ok', 'one\ntwo', 'tab\there', ...(pattern === '**' ? [long] : [])];
+      const files = names.map((name) => [`${name}/voxform.yaml`, projectText('a')]);
+      for (const [name = '', text = ''] of files) write(remote, name, text);
+      remote.push(Object.fromEntries(files));
+      for (const place of ['path: voices', `git: ${remote.bare}`]) {
+        const found = await fleet(remote.watched, `{ ${place}, projects: ["${pattern}"] }`).discover('voices', never);
+        expect(addresses(found)).toEqual(['voices/ok:test']);
+        expect(brokenProjects(found)).toEqual([
+          { project: 'voices/one\\u000atwo', problem: expect.stringContaining('line break') },
+          { project: 'voices/tab\\u0009here', problem: expect.stringContaining('unprintable') },
+          ...(pattern === '**'
+            ? [
+                {
+                  project: expect.stringMatching(/^voices\/x{200}\/y/),
+                  problem: expect.stringContaining('602 characters'),
+                },
+              ]
+            : []),
+        ]);
+      }
+    },
+  );
 
   it('keeps the secrets in the folder of a project to that project', async () => {
     using remote = new Remote();
@@ -643,7 +649,9 @@ describe('a folder of projects', () => {
     ]);
   });
 
-  it('has a version that changes with its files alone, and copies that nobody writes to', async () => {
+  it('has a version that changes with its files alone, and copies that nobody writes to', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
     write(remote, 'clients/acme/manifests/a.yaml', 'one');
@@ -693,7 +701,7 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     ]);
   });
 
-  it('reads no more of a project than it may have, and names it alone', async () => {
+  it('reads no more of a project than it may have, and names it alone', { tags: ['long'] }, async () => {
     using remote = new Remote();
     for (const name of ['good', 'large', 'many']) write(remote, `clients/${name}/voxform.yaml`, projectText(name));
     truncateSync(path.join(remote.watched, 'voices/clients/large/voxform.yaml'), 3_000_000_000);
@@ -730,7 +738,7 @@ describe('projects that overlap', () => {
   const refusals = ({ projects }: SourceContents) =>
     Object.fromEntries(projects.flatMap(({ members }) => members.map(({ address, refused }) => [address, refused])));
 
-  it('are refused where the manifests of one include those of one in its folder', async () => {
+  it('are refused where the manifests of one include those of one in its folder', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const files = {
       'clients/acme/voxform.yaml': projectText('acme', 'manifests: ["**/*.yaml"]'),
@@ -756,7 +764,9 @@ describe('projects that overlap', () => {
     expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(Array(4).fill(undefined));
   });
 
-  it('are refused where the manifests of one include those of one of another source, which runs', async () => {
+  it('are refused where the manifests of one include those of one of another source, which runs', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme', 'manifests: ["**/*.yaml"]'),
@@ -778,7 +788,7 @@ describe('projects that overlap', () => {
     }
   });
 
-  it('are refused where two sources have the same project, and named as each has it', async () => {
+  it('are refused where two sources have the same project, and named as each has it', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme'),

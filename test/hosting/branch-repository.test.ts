@@ -48,7 +48,9 @@ async function noting(redirect?: () => string) {
   };
 }
 
-it('pushes a commit only where the branch is as it was read, and never shows the token', async () => {
+it('pushes a commit only where the branch is as it was read, and never shows the token', {
+  tags: ['long'],
+}, async () => {
   await using host = await FakeGithub.start({ 'a b/ü.yaml': 'old\n', 'other.txt': 'x\n' });
   const { home, branches, trace } = await scene();
   await using _ = home;

@@ -128,7 +128,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(await pulls.mergeBase(await pulls.get(number))).toBe(base);
   });
 
-  it('reads an unchanged list with one conditional request for each page', async () => {
+  it('reads an unchanged list with one conditional request for each page', { tags: ['long'] }, async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const made = Array.from({ length: 101 }, (_, index) => host.openRequest({ branch: `b${index}`, files: {} }));

@@ -120,7 +120,7 @@ it('has a sample of every kind', () => {
 });
 
 describe.each([...kinds.values()])('the kind $name', (kind) => {
-  it('has nothing to do once applied, and sends nothing again', async () => {
+  it('has nothing to do once applied, and sends nothing again', { tags: ['long'] }, async () => {
     const { w, desired } = await applied(kind.name);
     w.requests();
     expect(actionsIn(await w.plan(desired))).toEqual([]);

@@ -103,7 +103,7 @@ describe('parsing in a second thread', () => {
   it.each([
     { reason: 'as soon as it has started', when: 'online' },
     { reason: 'in the middle of its work', when: 'message' },
-  ] as const)('loses nothing where the thread dies $reason', async ({ when }) => {
+  ] as const)('loses nothing where the thread dies $reason', { tags: ['long'] }, async ({ when }) => {
     let died = false;
     const outcome = await parseAll(new ParallelParser(CORES), async (at) => {
       // By then it has more to do than it is sent.

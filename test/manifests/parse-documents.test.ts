@@ -10,21 +10,25 @@ describe('parsing YAML', () => {
   it.each([
     { reason: 'a text', text: 'a: 1\n' },
     { reason: 'a text that the parser gives up on', text: '['.repeat(100_000) },
-  ])('prints nothing whatever the environment says, and leaves it as it was: $reason', ({ text }) => {
-    vi.stubEnv('LOG_TOKENS', '1');
-    vi.stubEnv('LOG_STREAM', '1');
-    const log = vi.spyOn(console, 'log').mockReturnValue();
-    const dir = vi.spyOn(console, 'dir').mockReturnValue();
-    const { env } = process;
-    try {
-      parseYaml(text);
-    } catch (error) {
-      expect(error).toBeInstanceOf(RangeError);
-    }
-    expect([log, dir].flatMap(({ mock }) => mock.calls)).toEqual([]);
-    expect(process.env).toBe(env);
-    expect(process.env.LOG_TOKENS).toBe('1');
-  });
+  ])(
+    'prints nothing whatever the environment says, and leaves it as it was: $reason',
+    { tags: ['long'] },
+    ({ text }) => {
+      vi.stubEnv('LOG_TOKENS', '1');
+      vi.stubEnv('LOG_STREAM', '1');
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      const dir = vi.spyOn(console, 'dir').mockReturnValue();
+      const { env } = process;
+      try {
+        parseYaml(text);
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError);
+      }
+      expect([log, dir].flatMap(({ mock }) => mock.calls)).toEqual([]);
+      expect(process.env).toBe(env);
+      expect(process.env.LOG_TOKENS).toBe('1');
+    },
+  );
 });
 
 const MEBIBYTE = 1024 * 1024;
@@ -50,7 +54,7 @@ describe('a file that would take too much memory', () => {
       place: [20_001, 1],
     },
     { reason: 'keys without words', text: fill('? '), code: 'file-too-large' },
-  ])('is refused before it is parsed: $reason', ({ text, code, place }) => {
+  ])('is refused before it is parsed: $reason', { tags: ['long'] }, ({ text, code, place }) => {
     const { documents, problems } = parseDocuments(text);
     expect(documents).toEqual([]);
     expect(problems).toMatchObject([{ code, ...(place && { line: place[0], column: place[1] }) }]);

@@ -114,7 +114,7 @@ function projectWith(name: string, manifest: string, state = ''): string {
 const VOICE = 'kind: Voice\nmetadata: { name: deep }\nspec: { name: Deep, pitch: -2 }';
 
 describe('a new member is one file and one line', () => {
-  it('as a kind, which every command knows', async () => {
+  it('as a kind, which every command knows', { tags: ['long'] }, async () => {
     const project = projectWith('kind', VOICE);
     const voxform = (...args: readonly string[]) => run(project, ...args);
     await exec(process.execPath, [path.join(copy.root, 'scripts/schemas.ts')]);
@@ -155,13 +155,13 @@ describe('a new member is one file and one line', () => {
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
   });
 
-  it('as a state backend, which holds the state of an apply', async () => {
+  it('as a state backend, which holds the state of an apply', { tags: ['long'] }, async () => {
     const project = projectWith('backend', VOICE.replaceAll('eep', 'ry'), ', state: { backend: memory, name: shared }');
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
   });
 
-  it('as an output format, which --output takes, --help names and errors have', async () => {
+  it('as an output format, which --output takes, --help names and errors have', { tags: ['long'] }, async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
     const [plan, failed, help] = await Promise.all([
       run(project, 'plan', '--output', 'titles'),

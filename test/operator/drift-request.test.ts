@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { AGENTS, DriftProject, SECRETS } from '../hosting/drift-project.ts';
 import { asking } from '../page/running-page.ts';

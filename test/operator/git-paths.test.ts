@@ -89,7 +89,7 @@ describe('secrets_dir and state.path of a repository', () => {
     ['to an absolute path', 'secrets_dir: secrets\n    state: { path: OUTSIDE/x.json }', 'state.path'],
     ['through a link', 'secrets_dir: secrets\n    state: { path: link/new/x.json }', 'state.path'],
     ['through a link that is the file', 'secrets_dir: secrets\n    state: { path: dangling }', 'state.path'],
-  ])('cannot lead out %s: %s', async (_way, settings, setting) => {
+  ])('cannot lead out %s: %s', { tags: ['long'] }, async (_way, settings, setting) => {
     const { remote, outside } = prepared();
     using _ = remote;
     symlinkSync(outside, path.join(remote.watched, 'link'));
@@ -105,7 +105,7 @@ describe('secrets_dir and state.path of a repository', () => {
     ['a path', 'OUTSIDE/other.git'],
     ['an address of this machine', 'file://OUTSIDE/other.git'],
     ['a path upwards', '../outside/other.git'],
-  ])('cannot keep the state in a repository outside: %s', async (_way, address) => {
+  ])('cannot keep the state in a repository outside: %s', { tags: ['long'] }, async (_way, address) => {
     const { remote, outside } = prepared();
     using _ = remote;
     const setting = address.replace('OUTSIDE', outside);
@@ -116,7 +116,7 @@ describe('secrets_dir and state.path of a repository', () => {
     expect(await load(remote, { allowed: [outside] })).toMatchObject({ key: 'key in secrets' });
   });
 
-  it('may keep the state in the repository that the project comes from', async () => {
+  it('may keep the state in the repository that the project comes from', { tags: ['long'] }, async () => {
     const { remote } = prepared();
     using _ = remote;
     push(remote, 'secrets_dir: secrets\n    state: { backend: git }');
@@ -141,7 +141,7 @@ describe('secrets_dir and state.path of a repository', () => {
     });
   });
 
-  it('cannot lead into a checkout, where links of the repository would count', async () => {
+  it('cannot lead into a checkout, where links of the repository would count', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     remote.link({ stolen: outside });
@@ -177,7 +177,7 @@ it('a state of the same workspace in the folder of the operator is not begun a s
   );
 });
 
-it('a state under an old name is taken over by the command that the watch names', async () => {
+it('a state under an old name is taken over by the command that the watch names', { tags: ['long'] }, async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
   await workspace.run('apply', '--auto-approve');
   const { remote } = prepared();
@@ -209,7 +209,7 @@ it('a state under an old name is taken over by the command that the watch names'
 });
 
 describe('links in a repository', () => {
-  it('let --path lead to another folder of it, not out of it', async () => {
+  it('let --path lead to another folder of it, not out of it', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));
@@ -226,7 +226,7 @@ describe('links in a repository', () => {
     ]);
   });
 
-  it('lead manifests, $file and the project file nowhere else', async () => {
+  it('lead manifests, $file and the project file nowhere else', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     writeFileSync(path.join(outside, 'stolen.yaml'), agent('From outside.'));

@@ -10,7 +10,7 @@ import { leaveFile, Remote } from './git-remote.ts';
 const never = new AbortController().signal;
 
 describe('a repository as the source', () => {
-  it('checks each commit out beside the last, and clears older ones away', async () => {
+  it('checks each commit out beside the last, and clears older ones away', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const source = remote.source();
     const commits: string[] = [];
@@ -38,7 +38,9 @@ describe('a repository as the source', () => {
     expect(readFileSync(path.join(fetched.folder, 'x.txt'), 'utf8')).toBe('rewritten');
   });
 
-  it('stays at the last commit while the remote is away or the branch is gone, also after a restart', async () => {
+  it('stays at the last commit while the remote is away or the branch is gone, also after a restart', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const commit = remote.push({ x: 'one' });
     const source = remote.source();
@@ -66,7 +68,7 @@ describe('a repository as the source', () => {
     await expect(remote.source().fetch(never)).rejects.toThrow("couldn't find remote ref main");
   });
 
-  it('remembers over a restart which commit was good, and keeps it beside the newest', async () => {
+  it('remembers over a restart which commit was good, and keeps it beside the newest', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const good = remote.push({ x: 'good' });
     const source = remote.source();
@@ -94,7 +96,7 @@ describe('a repository as the source', () => {
     expect(remote.checkouts()).toEqual([commit]);
   });
 
-  it('fetches into a repository in which a fetch was killed', async () => {
+  it('fetches into a repository in which a fetch was killed', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ x: 'one' });
     await remote.source().fetch(never);
@@ -104,7 +106,9 @@ describe('a repository as the source', () => {
     expect(readdirSync(path.join(remote.fetched, 'objects/pack'))).not.toContain('tmp_pack_x');
   });
 
-  it('sends the login of the address as a header, and to no server that it is redirected to', async () => {
+  it('sends the login of the address as a header, and to no server that it is redirected to', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     remote.push({ x: 'one' });
     await using server = await GitServer.start(remote.root);
@@ -120,7 +124,7 @@ describe('a repository as the source', () => {
     expect(problem).toMatchObject({ hint: expect.stringContaining('final address') });
   });
 
-  it('checks out no more than a project may have, and stays at the last good commit', async () => {
+  it('checks out no more than a project may have, and stays at the last good commit', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const source = remote.source();
     const good = remote.push({ 'voice/x.txt': 'one' });

@@ -95,7 +95,7 @@ describe('loading again', () => {
     expect(await resources(fresh)).not.toBe(await resources(fresh));
   });
 
-  it('sees every change', async () => {
+  it('sees every change', { tags: ['long'] }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...Object.keys(EDITS)), { maxLength: 8 }), async (edits) => {
         using project = new TemporaryProject(FILES);

@@ -360,7 +360,7 @@ describe('a watch', () => {
   it.each([
     { what: 'a platform that shows new records late', behaviour: { showsNewAfterReads: 2 } },
     { what: 'a platform that answers a JSON 404 for a while', fault: { status: 404, body: { message: 'no' } } },
-  ])('makes one record for a manifest, with $what', async ({ behaviour, fault }) => {
+  ])('makes one record for a manifest, with $what', { tags: ['long'] }, async ({ behaviour, fault }) => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, write, emulator, said, writes } = made;
     const events = new NotificationEvents();
@@ -452,7 +452,7 @@ describe('a watch', () => {
     ).toHaveLength(1);
   });
 
-  it('fails, and writes nothing, while a gateway answers 404', async () => {
+  it('fails, and writes nothing, while a gateway answers 404', { tags: ['long'] }, async () => {
     await using made = await bench(three);
     const { start, run, emulator, writes } = made;
     await start();

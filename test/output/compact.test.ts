@@ -91,10 +91,14 @@ describe('a plan of many resources', () => {
     for (const { address, id } of manual) expect(shown).toContain(`${address}  ${id}`);
   });
 
-  it.each(['replace', 'forget', 'blocked', 'unknown', 'manual'] as const)('names each resource to %s', (action) => {
-    const resources = agents(40, () => ({ action, changes: [change('retries', { before: 1, after: 2 })] }));
-    for (const { address } of resources) expect(text(resources)).toContain(address);
-  });
+  it.each(['replace', 'forget', 'blocked', 'unknown', 'manual'] as const)(
+    'names each resource to %s',
+    { tags: ['long'] },
+    (action) => {
+      const resources = agents(40, () => ({ action, changes: [change('retries', { before: 1, after: 2 })] }));
+      for (const { address } of resources) expect(text(resources)).toContain(address);
+    },
+  );
 
   it('names each resource in which somebody else is overwritten', () => {
     const changes = [change('name', { before: 'a', after: 'b', cause: 'both' })];

@@ -283,7 +283,7 @@ describe('a large reference graph', () => {
     expect(small).toContain('["Agent/sales-1"]');
   });
 
-  it('is the same however the manifests are ordered', () => {
+  it('is the same however the manifests are ordered', { tags: ['long'] }, () => {
     const other = referenceGraph(branchOffices({ agents: 300 }).toReversed());
     for (const draw of [
       graphDot,

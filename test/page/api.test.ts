@@ -49,7 +49,7 @@ async function errorOf(page: RunningPage, ...[at, sent]: Parameters<RunningPage[
 }
 
 describe('the API', () => {
-  it('has what the page shows, in the forms of its schema', async () => {
+  it('has what the page shows, in the forms of its schema', { tags: ['long'] }, async () => {
     await using page = await runningPage();
     for (const [name, route] of routes) {
       const answer = await page.ask(route);
@@ -95,7 +95,7 @@ describe('the API', () => {
     expect(plan).not.toHaveProperty('secrets');
   });
 
-  it('pages its lists, each row once', async () => {
+  it('pages its lists, each row once', { tags: ['long'] }, async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
     const seen: string[] = [];
     let next: string | null = '/api/v1/workspaces?q=client&limit=25';
@@ -215,7 +215,7 @@ describe('the API', () => {
     expect((await errorOf(page, at)).status).toBe(404);
   });
 
-  it('only reads, for its own site, and shows no secret', async () => {
+  it('only reads, for its own site, and shows no secret', { tags: ['long'] }, async () => {
     const source = new SampleSource({ count: 2, names: ['hunter2:p', ADDRESS] });
     await using page = await runningPage({ source });
     expect((await page.ask('/api/v1/workspaces')).text).toContain('(secret):p');
@@ -236,7 +236,7 @@ describe('the API', () => {
 });
 
 describe('a program', () => {
-  it('reads with the rights of a person: a session or a token', async () => {
+  it('reads with the rights of a person: a session or a token', { tags: ['long'] }, async () => {
     await using page = await runningPage(everywhere);
     const cookie = await page.signIn('viewer-token');
     for (const [name, route] of routes) {

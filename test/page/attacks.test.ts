@@ -627,7 +627,7 @@ describe('what is shown', () => {
 });
 
 describe('slow and many connections', () => {
-  it('ends a connection that does not finish its request', { timeout: 30_000 }, async () => {
+  it('ends a connection that does not finish its request', { timeout: 30_000, tags: ['long'] }, async () => {
     await using page = await runningPage();
     const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
@@ -652,7 +652,7 @@ describe('slow and many connections', () => {
     for (let request = 0; request < 5; request++) await page.ask('/');
   });
 
-  it('gives one address a part of all connections, and a proxy as many as it needs', async () => {
+  it('gives one address a part of all connections, and a proxy as many as it needs', { tags: ['long'] }, async () => {
     for (const proxy of [new TrustedProxy([]), new TrustedProxy(['127.0.0.1'])]) {
       await using page = await runningPage({ proxy });
       const port = Number(new URL(page.url).port);
@@ -684,7 +684,9 @@ describe('slow and many connections', () => {
     expect((await page.ask('/', { headers: { 'x-large': 'x'.repeat(20_000) } })).status).toBe(431);
   });
 
-  it('asks the 51st open page of one person, and the 201st of all, to come back later', async () => {
+  it('asks the 51st open page of one person, and the 201st of all, to come back later', {
+    tags: ['long'],
+  }, async () => {
     await using page = await runningPage();
     const streams: IncomingMessage[] = [];
     const open = async (cookie: string, localAddress = '127.0.0.1') => {

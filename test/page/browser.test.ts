@@ -161,12 +161,16 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   }
 
   const each = looks.map(([name, path, status = 200]) => ({ name, path, status }));
-  it.each(each)('$name: fits a phone, is silent, and axe finds nothing', async ({ path, status }) => {
-    complaints.length = 0;
-    expect((await page.goto(`${running.url}${path}`))?.status()).toBe(status);
-    await looksRight(page, [360]);
-    expect(complaints.filter((text) => !/Password forms|status of 40[49]/.test(text))).toEqual([]);
-  });
+  it.each(each)(
+    '$name: fits a phone, is silent, and axe finds nothing',
+    { tags: ['long'] },
+    async ({ path, status }) => {
+      complaints.length = 0;
+      expect((await page.goto(`${running.url}${path}`))?.status()).toBe(status);
+      await looksRight(page, [360]);
+      expect(complaints.filter((text) => !/Password forms|status of 40[49]/.test(text))).toEqual([]);
+    },
+  );
 
   it.each(each)('$name: fits a tablet and a wide screen', { tags: ['long'] }, async ({ path }) => {
     await page.goto(`${running.url}${path}`);
@@ -184,7 +188,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await top('.confirm button')).toBeLessThan(900);
   });
 
-  it('shows a workspace of 60 agents on a few screens, each of them once', async () => {
+  it('shows a workspace of 60 agents on a few screens, each of them once', { tags: ['long'] }, async () => {
     const never = 'never published: publish it in the dashboard when it is ready';
     const make = (changed: number) => (index: number) => ({
       notices: [never],
@@ -223,7 +227,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     }
   });
 
-  it('shows values side by side, unfolded too', async () => {
+  it('shows values side by side, unfolded too', { tags: ['long'] }, async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS, 'resources', 'Agent/support-line')}`);
     await page.evaluate('for (const each of document.querySelectorAll("#values details")) each.open = true');
     await looksRight(page);
@@ -245,7 +249,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await page.locator('dd', { hasText: waived }).waitFor();
   });
 
-  it('takes the button from who still looks at a plan that another session replaced', async () => {
+  it('takes the button from who still looks at a plan that another session replaced', { tags: ['long'] }, async () => {
     const approve = `${running.url}${pathOf(ADDRESS, 'actions', 'approve')}`;
     const own = await browser.newContext({ javaScriptEnabled: false });
     const plain = await own.newPage();
@@ -268,7 +272,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await own.close();
   });
 
-  it('shows a freeze on open pages at once, and an admin ends it', async () => {
+  it('shows a freeze on open pages at once, and an admin ends it', { tags: ['long'] }, async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await holds(page, 'source?.readyState === 1');
     const own = await browser.newContext({ javaScriptEnabled: false });
@@ -289,7 +293,9 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await page.locator('#frozen').textContent()).toBe('');
   });
 
-  it('looks right without workspaces, after a wrong token, without a right, and without a connection', async () => {
+  it('looks right without workspaces, after a wrong token, without a right, and without a connection', {
+    tags: ['long'],
+  }, async () => {
     const source = new SampleSource({ count: 0 });
     await using other = await runningPage({ source });
     const own = await visit();
@@ -318,7 +324,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await looksRight(own);
   });
 
-  it('is read, filtered and acted on without scripts, by keyboard alone', async () => {
+  it('is read, filtered and acted on without scripts, by keyboard alone', { tags: ['long'] }, async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     await plain.goto(`${running.url}/sign-in`);
@@ -351,7 +357,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await context.close();
   });
 
-  it('leads to its content and to everything else by the Tab key', async () => {
+  it('leads to its content and to everything else by the Tab key', { tags: ['long'] }, async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${running.url}/`);
     await page.keyboard.press('Tab');
@@ -398,7 +404,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await page.locator('#connection').isVisible()).toBe(false);
   });
 
-  it('asks again for what it could not fetch, and says so meanwhile', async () => {
+  it('asks again for what it could not fetch, and says so meanwhile', { tags: ['long'] }, async () => {
     const own = await visit();
     await own.goto(`${running.url}${pathOf(names[1] ?? '')}`);
     await holds(own, 'source?.readyState === 1 && banner.hidden');
@@ -420,7 +426,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await banner.waitFor({ state: 'hidden' });
   });
 
-  it('takes the actions away once another tab has signed out', async () => {
+  it('takes the actions away once another tab has signed out', { tags: ['long'] }, async () => {
     await using other = await runningPage({ source: new SampleSource({ count: 1 }) });
     const own = await visit();
     await signInAs(own, 'admin-token', other.url);
@@ -432,7 +438,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await own.locator('#actions a').count()).toBe(0);
   });
 
-  it('stays as large as it is over many changes', async () => {
+  it('stays as large as it is over many changes', { tags: ['long'] }, async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const session = await signedIn.newCDPSession(page);
     const counters = async () => {
@@ -448,7 +454,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(after.jsEventListeners).toBeLessThan(before.jsEventListeners + 5);
   });
 
-  it('says that the connection is gone, and what is gone', async () => {
+  it('says that the connection is gone, and what is gone', { tags: ['long'] }, async () => {
     await using other = await runningPage({ source: new SampleSource({ count: 2, names }) });
     const own = await visit();
     await signInAs(own, 'admin-token', other.url);

@@ -11,7 +11,7 @@ import { runningPage } from './running-page.ts';
 const ADDRESS = 'voices/acme:test';
 const WORKSPACE = `/api/v1${pathOf(ADDRESS)}`;
 
-it('gives programs what a fleet knows, with the token of a person', async () => {
+it('gives programs what a fleet knows, with the token of a person', { tags: ['long'] }, async () => {
   const { database, control, server, until, status } = await testFleet({
     projects: ['acme', 'beta'],
     rules: 'workspaces: { "*": { mode: approve, interval: 1h } }',

@@ -25,7 +25,7 @@ spec: { email: ann@example.com, role: member }
 `;
 const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/;
 
-it('shows a plan of a fleet, has it approved by whoever may, and tells who did', async () => {
+it('shows a plan of a fleet, has it approved by whoever may, and tells who did', { tags: ['long'] }, async () => {
   const { database, control, pg, folder, server, until, status, write, emulators } = await testFleet({
     projects: ['acme', 'beta'],
     rules: RULES,
@@ -345,7 +345,7 @@ it.each([
   expect(problemsOf(stopped as never)).toEqual([{ heading: 'The last run was stopped', lines: ['why', 'a problem'] }]);
 });
 
-it('shows 10,000 workspaces in pages of less than 100 kB', async () => {
+it('shows 10,000 workspaces in pages of less than 100 kB', { tags: ['long'] }, async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 10_000);
   const source = readFleet({ database });

@@ -70,7 +70,7 @@ it.each([
   ['all new', create],
   ['30 changed', (index: number) => (index < 30 ? update(index) : {})],
   ['none changed', () => ({})],
-])('is a page of less than 100 kB with 600 resources: %s', async (_, make) => {
+])('is a page of less than 100 kB with 600 resources: %s', { tags: ['long'] }, async (_, make) => {
   await using page = await runningPage({ source: new LargeSource(make) });
   for (const query of ['', '?q=branch', '?status=changed', '?kind=Agent&page=3', `?q=${'%C3%A9'.repeat(2000)}`]) {
     const { status, text } = await page.ask(`${PATH}${query}`);

@@ -42,13 +42,16 @@ async function expectFlat(count: number, work: () => Promise<unknown>): Promise<
   expect(more.megabytes - before.megabytes).toBeLessThan(2);
 }
 
-it('keeps nothing of hundreds of streams that came, heard of changes and went', { timeout }, async () => {
+it('keeps nothing of hundreds of streams that came, heard of changes and went', {
+  timeout,
+  tags: ['long'],
+}, async () => {
   await using page = await runningPage();
   const agent = new Agent({ keepAlive: false });
   await expectFlat(400, () => follow(page, agent));
 });
 
-it('keeps nothing of a stream that tells of hundreds of changes', { timeout }, async () => {
+it('keeps nothing of a stream that tells of hundreds of changes', { timeout, tags: ['long'] }, async () => {
   await using page = await runningPage({ pollIntervalMs: 0 });
   const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
   const heard = async () => {

@@ -82,7 +82,7 @@ describe('a limit that finds itself', () => {
     expect(timeOf(answers)).toBeLessThan(1.25 * best(16_000, 20, k) * Math.exp(noise ** 2 / 2));
   });
 
-  it('holds both for any server, seed and latency', () => {
+  it('holds both for any server, seed and latency', { tags: ['long'] }, () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 48 }),
@@ -175,7 +175,7 @@ describe('a server that keeps up, but', () => {
     })),
     { reason: 'stalls for a tenth of each half second', latency: (time: number) => (time % 500 < 50 ? 80 : 20) },
   ];
-  it.each(wobbling)('$reason, keeps nearly all of the first limit', ({ reason, ...server }) => {
+  it.each(wobbling)('$reason, keeps nearly all of the first limit', { tags: ['long'] }, ({ reason, ...server }) => {
     for (const seed of [1, 2, 3]) {
       const answers = run({ noise: 0.2, ...server }, 20_000, seed);
       expect(Math.min(...answers.map(({ limit }) => limit))).toBeGreaterThanOrEqual(10);

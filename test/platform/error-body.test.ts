@@ -88,7 +88,7 @@ describe('an error body', () => {
     expect(read(body)).toEqual(expected);
   });
 
-  it('is shortened to one line, whatever it holds', () => {
+  it('is shortened to one line, whatever it holds', { tags: ['long'] }, () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes)),
       fc.jsonValue({ maxDepth: 6 }).map((value) => Buffer.from(JSON.stringify(value))),

@@ -83,7 +83,7 @@ describe('over a socket', () => {
 });
 
 describe('a limit that finds itself', () => {
-  it('settles at what a server takes, from more', async () => {
+  it('settles at what a server takes, from more', { tags: ['long'] }, async () => {
     let held = 0;
     const answers: number[] = [];
     const refused = Promise.withResolvers<void>();
@@ -236,7 +236,7 @@ describe('a platform that is too slow', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('is read although the process was stopped for longer than the timeout', async () => {
+  it('is read although the process was stopped for longer than the timeout', { tags: ['long'] }, async () => {
     const held: http.ServerResponse[] = [];
     const asked = Promise.withResolvers<void>();
     const { url } = await listenHttp((_request, response) => {

@@ -287,7 +287,7 @@ describe('the language', () => {
     ),
   }));
 
-  it('has the results that the package itself has', () => {
+  it('has the results that the package itself has', { tags: ['long'] }, () => {
     const open = new Map<string, Type>([['spec', ANY]]);
     fc.assert(
       fc.property(condition, (rule) => {

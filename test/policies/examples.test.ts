@@ -58,7 +58,7 @@ describe('the example rules', () => {
     expect(names).toHaveLength(10);
   });
 
-  it.each(names)('%s', async (name) => {
+  it.each(names)('%s', { tags: ['long'] }, async (name) => {
     await using example = await openExample();
     expect(await objecting(example, `passes/${name}.yaml`, MONDAY)).toEqual([]);
     if (name === 'keep-numbers-and-agents') {

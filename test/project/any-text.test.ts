@@ -59,7 +59,7 @@ function expectWellFormed(diagnostics: readonly Diagnostic[], text: string): voi
 }
 
 describe('whatever the text is', () => {
-  it('a manifest gives resources or diagnostics, never an exception', async () => {
+  it('a manifest gives resources or diagnostics, never an exception', { tags: ['long'] }, async () => {
     using project = new TemporaryProject({});
     await fc.assert(
       fc.asyncProperty(mutated(MANIFESTS), async (text) => {
@@ -72,7 +72,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  it('a project file gives a project or diagnostics, never another exception', async () => {
+  it('a project file gives a project or diagnostics, never another exception', { tags: ['long'] }, async () => {
     const full = `${PLAIN_PROJECT}    vars: { a: { $env: X } }\n    patches: { Agent/a: { name: B } }\n    skip: [Webhook/*]\ndefaults: { Agent: { name: C } }\nlimits: { concurrency: 2 }\n`;
     using project = new TemporaryProject({ 'manifests/a.yaml': manifest('Agent', 'a', 'name: A') });
     await fc.assert(
@@ -129,7 +129,7 @@ describe('a file with very many problems', () => {
       reason: 'references to nothing',
       spec: `llm_config: { tools: [${'{ $ref: Agent/x }, '.repeat(10_000)}] }`,
     },
-  ])('is told the first of them: $reason', async ({ spec }) => {
+  ])('is told the first of them: $reason', { tags: ['long'] }, async ({ spec }) => {
     const { diagnostics } = await loadFiles({ 'manifests/m.yaml': manifest('Agent', 'a', spec) });
     expect(diagnostics).toHaveLength(1001);
     expect(diagnostics[0]?.code).toBe('too-many-problems');

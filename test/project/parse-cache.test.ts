@@ -61,7 +61,9 @@ describe('loading a project with the cache', () => {
     expect(readdirSync(project.root).sort()).toEqual(['manifests', 'voxform.yaml']);
   });
 
-  it('declares the same, and finds the same wrong, as without it and with a mangled one', async () => {
+  it('declares the same, and finds the same wrong, as without it and with a mangled one', {
+    tags: ['long'],
+  }, async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'A', '""');
     const value = fc.constantFrom(
       '"x"',

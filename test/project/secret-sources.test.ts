@@ -180,7 +180,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
       'the secret command "./one A" printed a JSON object in which A is not a string',
       { format: 'json' },
     ],
-  ])('that %s is an error, and no other source is asked', async (_, one, message, more) => {
+  ])('that %s is an error, and no other source is asked', { tags: ['long'] }, async (_, one, message, more) => {
     const secrets = [command(['./one', '{name}'], more), 'environment'];
     const env = { A: 'environment', VAULT_TOKEN: 'hvs.token-of-the-vault' };
     expect(await found({ secrets, scripts: { one }, env }, 'A')).toBe(message);

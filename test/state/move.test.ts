@@ -79,25 +79,29 @@ describe('moving a state', () => {
     ['to', 'before-truncate'],
     ['from', 'before-mark'],
     ['from', 'after-mark'],
-  ])('that dies in the store it moves %s at %s is finished by moving again', async (side, place) => {
-    const { old, here } = await stateToMove();
-    const before = await knownAt(old);
-    const dying = {
-      failPoint(name: FailPoint) {
-        if (name === place) throw new Error(`died ${name}`);
-      },
-    };
-    const [from, to] = [storeAt(old, side === 'from' ? dying : {}), storeAt(here, side === 'to' ? dying : {})];
-    expect((await failureOf(moveState({ from, to, session }))).message).toBe(`died ${place}`);
+  ])(
+    'that dies in the store it moves %s at %s is finished by moving again',
+    { tags: ['long'] },
+    async (side, place) => {
+      const { old, here } = await stateToMove();
+      const before = await knownAt(old);
+      const dying = {
+        failPoint(name: FailPoint) {
+          if (name === place) throw new Error(`died ${name}`);
+        },
+      };
+      const [from, to] = [storeAt(old, side === 'from' ? dying : {}), storeAt(here, side === 'to' ? dying : {})];
+      expect((await failureOf(moveState({ from, to, session }))).message).toBe(`died ${place}`);
 
-    const isMoved = place === 'after-mark';
-    expect(await knownAt(isMoved ? here : old)).toEqual(before);
-    const again = moveState({ from: storeAt(old), to: storeAt(here), session });
-    if (isMoved) expect(await failureOf(again)).toBeInstanceOf(MovedState);
-    else await again;
-    expect(await knownAt(here)).toEqual(before);
-    expect(await failureOf(readState(storeAt(old), session))).toBeInstanceOf(MovedState);
-  });
+      const isMoved = place === 'after-mark';
+      expect(await knownAt(isMoved ? here : old)).toEqual(before);
+      const again = moveState({ from: storeAt(old), to: storeAt(here), session });
+      if (isMoved) expect(await failureOf(again)).toBeInstanceOf(MovedState);
+      else await again;
+      expect(await knownAt(here)).toEqual(before);
+      expect(await failureOf(readState(storeAt(old), session))).toBeInstanceOf(MovedState);
+    },
+  );
 
   it.each<FailPoint>(['before-truncate', 'before-mark'])(
     'that dies at %s is finished on a machine that remembers the copy',
@@ -163,7 +167,7 @@ describe('moving a state', () => {
 const all: [string, StateBackend][] = Object.entries({ ...testableBackends, memory });
 
 describe.each(all)('moving a state to %s', (name, backend) => {
-  it('and back takes everything along, and refuses where it was', async () => {
+  it('and back takes everything along, and refuses where it was', { tags: ['long'] }, async () => {
     const { old } = await stateToMove();
     const before = await knownAt(old);
     const root = dirname(old);

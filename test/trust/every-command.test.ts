@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { leakIn } from './planted-secrets.ts';

@@ -60,7 +60,7 @@ describe('no secret gets out', () => {
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('of drift and of changes, in any form', async () => {
+  it('of drift and of changes, in any form', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { leaks, tell } = collecting(workspace);
     await tell('apply', '--auto-approve');
@@ -91,7 +91,7 @@ describe('no secret gets out', () => {
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('once the manifest no longer says that it is one', async () => {
+  it('once the manifest no longer says that it is one', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open();
     await workspace.run(['apply', '--auto-approve']);
     workspace.write({
@@ -202,7 +202,7 @@ const failures: readonly {
 ];
 
 describe('no secret gets out of a failure', () => {
-  it.each(failures)('$reason', async ({ misbehave, breaks }) => {
+  it.each(failures)('$reason', { tags: ['long'] }, async ({ misbehave, breaks }) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { platform } = workspace;
     platform.misbehave = (heard, response) => {

@@ -37,7 +37,7 @@ describe('a failed command', () => {
     expect(text).toMatch(/errors in 1 file\.$/);
   });
 
-  it('is known to lack the key, or to have another reason', async () => {
+  it('is known to lack the key, or to have another reason', { tags: ['long'] }, async () => {
     expect(lacksApiKey(await messagesIn({ key: 'ABSENT' }))).toBe(true);
     expect(lacksApiKey(await messagesIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n' } }))).toBe(false);
   });

@@ -31,7 +31,7 @@ it('never cuts a text inside a character, and says how much is missing', () => {
   for (const each of odd) expect(String(each)).toMatch(/^x(😀)+… /u);
 });
 
-it('shows every control character, in keys too', () => {
+it('shows every control character, in keys too', { tags: ['long'] }, () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'binary', maxDepth: 2 }), (text) => {
       const shown = JSON.stringify(withVisibleControls(JSON.parse(text) as Json));

@@ -109,27 +109,35 @@ describe.each([
   },
 ])('$name', ({ name, shell, start }) => {
   const isHere = isInstalled(name) && isInstalled('script');
-  it.skipIf(!isHere)(`completes what is typed${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`, async () => {
-    expect(await completedBy(shell, start)).toEqual(expected);
-  });
+  it.skipIf(!isHere)(
+    `completes what is typed${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`,
+    { tags: name === 'bash' ? [] : ['long'] },
+    async () => {
+      expect(await completedBy(shell, start)).toEqual(expected);
+    },
+  );
 });
 
 describe('fish', () => {
   const isHere = isInstalled('fish');
-  it.skipIf(!isHere)(`completes what is typed${isHere ? '' : ' (NOT RUN: fish IS MISSING)'}`, async () => {
-    const asked = cases.map(({ typed }) => `complete -C '${typed}' | string replace -r '\\t.*' ''`);
-    const script = ['voxform completion fish | source', ...asked.map((ask) => `echo "<<"(${ask})">>"`)];
-    const shown = await new Promise<string>((resolve, reject) =>
-      execFile(
-        'fish',
-        ['--no-config', '-c', script.join('\n')],
-        { cwd: folder.root, env: environment() },
-        (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(new Error(stderr))),
-      ),
-    );
-    const words = [...shown.matchAll(/<<([^<>]*)>>/g)].map(([, word = '']) => word.replace(/\/$/, ''));
-    expect(words).toEqual(expected.map((line) => line.slice(line.lastIndexOf(' ') + 1)));
-  });
+  it.skipIf(!isHere)(
+    `completes what is typed${isHere ? '' : ' (NOT RUN: fish IS MISSING)'}`,
+    { tags: ['long'] },
+    async () => {
+      const asked = cases.map(({ typed }) => `complete -C '${typed}' | string replace -r '\\t.*' ''`);
+      const script = ['voxform completion fish | source', ...asked.map((ask) => `echo "<<"(${ask})">>"`)];
+      const shown = await new Promise<string>((resolve, reject) =>
+        execFile(
+          'fish',
+          ['--no-config', '-c', script.join('\n')],
+          { cwd: folder.root, env: environment() },
+          (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(new Error(stderr))),
+        ),
+      );
+      const words = [...shown.matchAll(/<<([^<>]*)>>/g)].map(([, word = '']) => word.replace(/\/$/, ''));
+      expect(words).toEqual(expected.map((line) => line.slice(line.lastIndexOf(' ') + 1)));
+    },
+  );
 });
 
 describe('PowerShell', () => {

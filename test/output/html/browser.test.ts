@@ -222,15 +222,19 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     };
   }
 
-  it.each(Object.keys(pages))('%s: asks for nothing, runs nothing but its own, and fits a phone', async (name) => {
-    await using opened = await open(name, 375);
-    const { page, complaints } = opened;
-    const facts = { ran: false, scripts: 1, images: 0, wide: 0 };
-    expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(255, 255, 255)' });
-    await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(13, 17, 23)' });
-    expect(complaints).toEqual([]);
-  });
+  it.each(Object.keys(pages))(
+    '%s: asks for nothing, runs nothing but its own, and fits a phone',
+    { tags: ['long'] },
+    async (name) => {
+      await using opened = await open(name, 375);
+      const { page, complaints } = opened;
+      const facts = { ran: false, scripts: 1, images: 0, wide: 0 };
+      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(255, 255, 255)' });
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(13, 17, 23)' });
+      expect(complaints).toEqual([]);
+    },
+  );
 
   it('shows hostile text as it is, and lets no other script run', async () => {
     await using opened = await open('hostile-plan');
@@ -239,7 +243,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.evaluate(RUN_ANOTHER_SCRIPT)).toBe(false);
   });
 
-  it('is searched, filtered and opened, by mouse and by keyboard', async () => {
+  it('is searched, filtered and opened, by mouse and by keyboard', { tags: ['long'] }, async () => {
     await using opened = await open('plan');
     const { page } = opened;
     const items = page.locator('[data-item]:visible');
@@ -284,7 +288,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator('.remark').innerText()).toMatch(/edited since it was published\s+97 resources/);
   });
 
-  it('names the fields in each row, marks drift, and says when it was made', async () => {
+  it('names the fields in each row, marks drift, and says when it was made', { tags: ['long'] }, async () => {
     await using opened = await open('many');
     const { page } = opened;
     expect(await page.locator('.address', { hasText: 'WorkspaceUser/' }).count()).toBe(4);
@@ -308,7 +312,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator(':target .summary').innerText()).toBe('Plan: 97 to update.');
   });
 
-  it('has a row of a table for each of many adoptions, and with --full a box', async () => {
+  it('has a row of a table for each of many adoptions, and with --full a box', { tags: ['long'] }, async () => {
     await using opened = await open('adoptions', 1000);
     const { page } = opened;
     expect(await page.locator('tr[data-item]').count()).toBe(adoptions.length);
@@ -330,7 +334,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await whole.page.locator('tr[data-item]').count()).toBe(0);
   });
 
-  it('has one colour a kind on every page, in pictures and in rows', async () => {
+  it('has one colour a kind on every page, in pictures and in rows', { tags: ['long'] }, async () => {
     const colors = new Set<string>();
     for (const name of ['plan', 'drift', 'several', 'many', 'adoptions', 'graph', 'graph-of-few']) {
       await using opened = await open(name);
@@ -343,25 +347,29 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(new Set([...colors].map((color) => color.split(' ')[1])).size).toBe(kinds.length);
   });
 
-  it.each([true, false])('opens and closes the groups of a graph, scripts or not (%s)', async (scripts) => {
-    await using opened = await open('graph', 1000, scripts);
-    const { page, complaints } = opened;
-    const groups = page.locator('details[data-group]');
-    expect(await groups.count()).toBe(7);
-    expect(await page.locator('details[open]').count()).toBe(0);
-    await page.locator('svg').first().locator('.frame a', { hasText: 'support' }).click();
-    expect(await page.locator('details[open]').count()).toBe(1);
-    const support = page.locator('details[open]');
-    expect(await support.locator('summary .address').first().innerText()).toBe('support');
-    await support.locator('svg .node a', { hasText: 'support-12' }).first().click();
-    expect(await page.locator('li:target').innerText()).toContain('Agent/support-12');
-    await page.locator('li:target a', { hasText: 'Company handbook' }).click();
-    expect(await page.locator('li:target strong').innerText()).toBe('KnowledgeBase/Company handbook');
-    expect(await page.locator('details[data-group][open]').count()).toBe(2);
-    expect(complaints).toEqual([]);
-  });
+  it.each([true, false])(
+    'opens and closes the groups of a graph, scripts or not (%s)',
+    { tags: ['long'] },
+    async (scripts) => {
+      await using opened = await open('graph', 1000, scripts);
+      const { page, complaints } = opened;
+      const groups = page.locator('details[data-group]');
+      expect(await groups.count()).toBe(7);
+      expect(await page.locator('details[open]').count()).toBe(0);
+      await page.locator('svg').first().locator('.frame a', { hasText: 'support' }).click();
+      expect(await page.locator('details[open]').count()).toBe(1);
+      const support = page.locator('details[open]');
+      expect(await support.locator('summary .address').first().innerText()).toBe('support');
+      await support.locator('svg .node a', { hasText: 'support-12' }).first().click();
+      expect(await page.locator('li:target').innerText()).toContain('Agent/support-12');
+      await page.locator('li:target a', { hasText: 'Company handbook' }).click();
+      expect(await page.locator('li:target strong').innerText()).toBe('KnowledgeBase/Company handbook');
+      expect(await page.locator('details[data-group][open]').count()).toBe(2);
+      expect(complaints).toEqual([]);
+    },
+  );
 
-  it('finds resources of a graph in closed groups', async () => {
+  it('finds resources of a graph in closed groups', { tags: ['long'] }, async () => {
     await using opened = await open('graph');
     const { page } = opened;
     await page.keyboard.press('/');

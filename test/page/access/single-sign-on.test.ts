@@ -445,7 +445,7 @@ it.each<readonly [string, Record<string, unknown>]>([
   expect((await signIn(page)).status).toBe(200);
 });
 
-it('follows no redirect of the metadata, and waits only so long for them', async () => {
+it('follows no redirect of the metadata, and waits only so long for them', { tags: ['long'] }, async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.answers = { [METADATA]: (response) => response.writeHead(302, { location: '/other' }).end() };

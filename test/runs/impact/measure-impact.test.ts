@@ -104,7 +104,7 @@ function naive({ published, calls }: History) {
 }
 
 describe('the impact of versions', () => {
-  it('agrees with a count by hand', async () => {
+  it('agrees with a count by hand', { tags: ['long'] }, async () => {
     await fc.assert(
       fc.asyncProperty(histories, callBehaviours, async (history, behaviour) => {
         await using made = await platform(history, behaviour);

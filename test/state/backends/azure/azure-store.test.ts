@@ -63,7 +63,7 @@ async function namesIn(store: StateStore): Promise<string[]> {
 
 const title = hasAzurite ? 'a state in Azure' : 'a state in Azure (skipped: there is no azurite-blob)';
 describe.skipIf(!hasAzurite)(title, () => {
-  it('is written by one of many runs, and read whole', async () => {
+  it('is written by one of many runs, and read whole', { tags: ['long'] }, async () => {
     const { store } = await scene();
     const names = ['a', 'b', 'c', 'd', 'e'];
     await Promise.all(names.map((name) => runIn(store(), name)));

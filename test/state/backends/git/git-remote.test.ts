@@ -31,7 +31,7 @@ function refsOf(bare: string): string {
 }
 
 describe('the remote of a state', () => {
-  it('is reached with the credentials of an address, which no message has', async () => {
+  it('is reached with the credentials of an address, which no message has', { tags: ['long'] }, async () => {
     const { server, origin } = await served();
     const remote = server.address('voice.git', LOGIN);
     await use(new Machine({ settings: { remote } }).store());
@@ -69,7 +69,7 @@ describe('the remote of a state', () => {
       (root: string) =>
         execFileSync('git', ['config', '--file', path.join(root, '../home/.gitconfig'), 'http.extraHeader', HEADER]),
     ],
-  ])('is reached with the credentials of %s, sent once', async (_whose, configure) => {
+  ])('is reached with the credentials of %s, sent once', { tags: ['long'] }, async (_whose, configure) => {
     const { origin } = await served();
     const machine = new Machine({ origin });
     configure(machine.root);
@@ -91,7 +91,9 @@ describe('the remote of a state', () => {
     expect(other.authorizations).toEqual([]);
   });
 
-  it('is reached by the command for ssh that the repository has, and by relative paths', async () => {
+  it('is reached by the command for ssh that the repository has, and by relative paths', {
+    tags: ['long'],
+  }, async () => {
     const folder = scratch();
     const bare = newBare(path.join(folder, 'voice.git'));
     const ssh = path.join(folder, 'ssh');
@@ -163,7 +165,7 @@ describe('the remote of a state', () => {
     expect(failure.hint ?? '').toContain(hint);
   });
 
-  it('is the repository that a fetched project comes from', async () => {
+  it('is the repository that a fetched project comes from', { tags: ['long'] }, async () => {
     const { server, bare } = await served();
     const source = server.address('voice.git', LOGIN);
     await use(new Machine({ source }).store());
@@ -199,7 +201,7 @@ describe('the remote of a state', () => {
       refuse: (bare: string) => git(bare, 'config', 'transfer.hideRefs', 'refs/voxform'),
       says: /^the remote origin rejected a push to refs\/voxform\/test: deny updating a hidden ref/,
     },
-  ])('leads to a branch where it takes nothing else: $reason', async ({ refuse, says }) => {
+  ])('leads to a branch where it takes nothing else: $reason', { tags: ['long'] }, async ({ refuse, says }) => {
     const folder = scratch();
     const bare = newBare(path.join(folder, 'voice.git'));
     refuse(bare);
@@ -210,7 +212,7 @@ describe('the remote of a state', () => {
     await use(machine.store({ ref: 'refs/heads/voxform/{workspace}' }));
   });
 
-  it('is never overwritten where the ref holds something else', async () => {
+  it('is never overwritten where the ref holds something else', { tags: ['long'] }, async () => {
     const folder = scratch();
     const work = path.join(folder, 'work');
     const bare = newRepository(work, path.join(folder, 'voice.git'));

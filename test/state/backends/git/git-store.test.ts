@@ -43,7 +43,9 @@ const resourcesOf = async (store: StateStore) =>
   [...(await readState(store, sessionOptions())).resources.keys()].sort();
 
 describe('a state in a ref of Git', () => {
-  it('is a commit for each write, on top of the last one, and costs one look where nothing moved', async () => {
+  it('is a commit for each write, on top of the last one, and costs one look where nothing moved', {
+    tags: ['long'],
+  }, async () => {
     const { bare, server, machine } = await served();
     const [here, there] = [machine(), machine()];
     await run(here.store(), ['a', 'b', 'c']);
@@ -73,7 +75,7 @@ describe('a state in a ref of Git', () => {
     expect((await there.store().history()).map(({ result }) => result)).toEqual(['done']);
   });
 
-  it('says at once that the repository at the remote is damaged', async () => {
+  it('says at once that the repository at the remote is damaged', { tags: ['long'] }, async () => {
     const { bare, machine } = shared();
     await run(machine().store(), ['a']);
     const id = git(bare, 'rev-parse', `${REF}:state.json`).trim();
@@ -85,7 +87,7 @@ describe('a state in a ref of Git', () => {
     expect(hint).toContain('git fsck');
   });
 
-  it('tells of a state of the same workspace in the refs beside it', async () => {
+  it('tells of a state of the same workspace in the refs beside it', { tags: ['long'] }, async () => {
     const { bare, machine } = shared();
     const here = machine();
     const tree = git(bare, 'hash-object', '-t', 'tree', '-w', '/dev/null');
@@ -114,8 +116,7 @@ describe('a state in a ref of Git', () => {
   const lost: readonly { push: number; fault: Fault; tags?: string[] }[] = [
     { push: 0, fault: 'cut', tags: ['long'] },
     { push: 2, fault: 'cut' },
-    ...[0, 1, 4].map((push) => ({ push, fault: 'swallowed' as const, tags: ['long'] })),
-    { push: 2, fault: 'swallowed' },
+    ...[0, 1, 2, 4].map((push) => ({ push, fault: 'swallowed' as const, tags: ['long'] })),
   ];
   for (const { push, fault, tags = [] } of lost)
     it(`loses nothing and does nothing twice where push ${push} is ${fault}`, { tags }, async () => {
@@ -131,7 +132,7 @@ describe('a state in a ref of Git', () => {
       expect(git(bare, 'rev-list', '--count', REF)).toBe('5');
     });
 
-  it('reads again where an answer to a look or a fetch is lost', async () => {
+  it('reads again where an answer to a look or a fetch is lost', { tags: ['long'] }, async () => {
     const { server, machine } = await served();
     await run(machine().store(), ['a']);
     for (const lost of [1, 2, 3, 4]) {
@@ -145,7 +146,9 @@ describe('a state in a ref of Git', () => {
     }
   });
 
-  it('lets one of several have the lock, and takes it over once its holder is silent for 12 minutes', async () => {
+  it('lets one of several have the lock, and takes it over once its holder is silent for 12 minutes', {
+    tags: ['long'],
+  }, async () => {
     const { machine } = shared();
     const holder = await machine().store().lock(lockRequest());
     await holder.commit(emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'), undefined);
@@ -164,7 +167,7 @@ describe('a state in a ref of Git', () => {
     await next.release();
   });
 
-  it('gives earlier documents back, the newest first', async () => {
+  it('gives earlier documents back, the newest first', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const here = machine();
     for (const name of ['a', 'b', 'c']) await run(here.store(), [name]);
@@ -178,7 +181,9 @@ describe('a state in a ref of Git', () => {
     expect(backups[1]?.source).toMatch(/^refs\/voxform\/test of origin at [0-9a-f]{10}$/);
   });
 
-  it('writes as little in a long run as in a short one, in files of the journal that go on', async () => {
+  it('writes as little in a long run as in a short one, in files of the journal that go on', {
+    tags: ['long'],
+  }, async () => {
     const { bare, machine } = shared();
     const session = await openSession(machine().store(), recorded());
     const names = Array.from({ length: 8 }, (_, index) => `${index}-${'x'.repeat(90_000)}`);
@@ -194,7 +199,7 @@ describe('a state in a ref of Git', () => {
     expect(git(bare, 'ls-tree', '--name-only', REF)).toBe('history.jsonl\nstate.json');
   });
 
-  it('goes on where the objects of this machine are damaged or gone', async () => {
+  it('goes on where the objects of this machine are damaged or gone', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const here = machine();
     const states = path.join(here.cache, 'states');
@@ -224,7 +229,7 @@ describe('a state in a ref of Git', () => {
     expect(await here.store().history()).toHaveLength(3);
   });
 
-  it('shares the objects of a machine with other runs of it, which begin at once', async () => {
+  it('shares the objects of a machine with other runs of it, which begin at once', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const refs = ['a', 'b'].map((name) => `refs/voxform/${name}`);
     const [one, other] = [machine(), machine()];
@@ -233,7 +238,9 @@ describe('a state in a ref of Git', () => {
     expect(read).toEqual([...refs, ...refs].map((ref) => [`Agent/${ref}`]));
   });
 
-  it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', async () => {
+  it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', {
+    tags: ['long'],
+  }, async () => {
     const { bare, machine } = shared();
     git(bare, 'config', 'receive.denyNonFastForwards', 'true');
     const source = scratch();
@@ -250,7 +257,7 @@ describe('a state in a ref of Git', () => {
     expect(git(here.root, 'branch', '--all')).not.toContain('voxform');
   });
 
-  it('works with a repository that has SHA-256', async () => {
+  it('works with a repository that has SHA-256', { tags: ['long'] }, async () => {
     const folder = scratch();
     const bare = path.join(folder, 'new.git');
     execFileSync('git', ['init', '--quiet', '--bare', '--object-format=sha256', bare]);

@@ -80,6 +80,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
   const faults: Fault[] = rules === 'gitlab' ? ['before', 'after', 500, 503] : ['after'];
   it.each(steps.flatMap((step) => faults.map((fault) => [step, fault] as const)))(
     'stores once where every third %s fails: %s',
+    { tags: ['long'] },
     async (failing, fault) => {
       const { server, store } = await scene({ rules });
       let count = 0;

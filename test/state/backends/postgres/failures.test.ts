@@ -115,14 +115,18 @@ const failures: readonly Failure[] = [
 ];
 
 describe('a database that cannot be used', () => {
-  it.each(failures)('is refused at once, with the way out: $reason', async ({ url, locks, message, hint }) => {
-    const store = await storeIn(await url(await freshDatabase()));
-    const failure = await failureOf(locks ? store.lock(lockRequest()) : store.read());
-    expect(failure).toBeInstanceOf(UserError);
-    expect(failure.message).toContain(message);
-    expect(failure.hint ?? '').toContain(hint);
-    expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
-  });
+  it.each(failures)(
+    'is refused at once, with the way out: $reason',
+    { tags: ['long'] },
+    async ({ url, locks, message, hint }) => {
+      const store = await storeIn(await url(await freshDatabase()));
+      const failure = await failureOf(locks ? store.lock(lockRequest()) : store.read());
+      expect(failure).toBeInstanceOf(UserError);
+      expect(failure.message).toContain(message);
+      expect(failure.hint ?? '').toContain(hint);
+      expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
+    },
+  );
 
   it('fails the statement and not the process, if the server ends a connection in the packet that opens it', async () => {
     const { urlWith } = await freshDatabase();
@@ -181,7 +185,7 @@ describe('a database that cannot be used', () => {
     expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);
   });
 
-  it('takes its locks from a client that is frozen inside a transaction', async () => {
+  it('takes its locks from a client that is frozen inside a transaction', { tags: ['long'] }, async () => {
     const { url, sql } = await freshDatabase();
     await sql('CREATE TABLE rows (value text); INSERT INTO rows VALUES (0)');
     const { signal } = new AbortController();

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { describe, expect, it } from 'vitest';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { creating, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';

@@ -49,7 +49,7 @@ async function passMinute({ sql }: Database): Promise<void> {
 }
 
 describe('runs on a state in PostgreSQL', () => {
-  it('create each record once, however many there are at the same time', async () => {
+  it('create each record once, however many there are at the same time', { tags: ['long'] }, async () => {
     const { url } = await freshDatabase();
     await using workspace = await workspaceIn(6);
     const runs = await Promise.all([
@@ -68,7 +68,7 @@ describe('runs on a state in PostgreSQL', () => {
     expect(plan.code).toBe(0);
   });
 
-  it('that are killed lose no id and create nothing twice', async () => {
+  it('that are killed lose no id and create nothing twice', { tags: ['long'] }, async () => {
     const kill = async (nth: number): Promise<void> => {
       const database = await freshDatabase();
       let posts = 0;

@@ -138,7 +138,7 @@ describe('the schema', () => {
     ['a view of that name', 'CREATE VIEW voxform.journal AS SELECT 1 AS a'],
     ['a version of something else', 'CREATE TABLE voxform.schema_version (version text)'],
     ['no version of ours', 'CREATE TABLE voxform.schema_version (part text, version integer)'],
-  ])('of somebody else is refused and not touched: %s', async (_reason, table) => {
+  ])('of somebody else is refused and not touched: %s', { tags: ['long'] }, async (_reason, table) => {
     const { url, sql } = await freshDatabase();
     await sql(`CREATE SCHEMA voxform; ${table}`);
     const before = await sql(tablesIn);
@@ -182,7 +182,7 @@ describe('a stored state', () => {
       'an entry that is missing',
       'DELETE FROM voxform.journal WHERE (revision, nth) = (SELECT min(revision), 1 FROM voxform.journal)',
     ],
-  ])('that was damaged is refused, and stays as it is: %s', async (_reason, change) => {
+  ])('that was damaged is refused, and stays as it is: %s', { tags: ['long'] }, async (_reason, change) => {
     const { url, sql } = await freshDatabase();
     await recordedIn(await storeIn(url));
     const lost = await openSession(await storeIn(url), sessionOptions());

@@ -105,7 +105,7 @@ describe('a state in S3', () => {
     expect(server.requests.length).toBeLessThanOrEqual(2);
   });
 
-  it('keeps long journals and histories in objects of their own', async () => {
+  it('keeps long journals and histories in objects of their own', { tags: ['long'] }, async () => {
     const { server, store } = await scene();
     const session = await openSession(store(), recorded());
     const names = Array.from({ length: 30 }, (_, index) => `agent-${index}`);
@@ -127,6 +127,7 @@ describe('a state in S3', () => {
 
   it.each(['lost', 'cut', 'conflict', 'error'] as const)(
     'holds all of a run when any one request is met by: %s',
+    { timeout: 30_000, tags: ['long'] },
     async (kind) => {
       const calm = await scene();
       await runIn(calm.store());
@@ -148,10 +149,9 @@ describe('a state in S3', () => {
       });
       await Promise.all(each);
     },
-    30_000,
   );
 
-  it('lets one of many runs write', async () => {
+  it('lets one of many runs write', { tags: ['long'] }, async () => {
     const { store } = await scene();
     await Promise.all(
       ['a', 'b', 'c', 'd', 'e'].map(async (name) => {
@@ -403,7 +403,7 @@ const foreign = { bytes: Buffer.from('{}'), etag: 'of another program', modified
 
 const title = hasRadosgw ? 'a state in Ceph' : 'a state in Ceph (skipped: there is no radosgw)';
 describe.skipIf(!hasRadosgw)(title, () => {
-  it('is written by one of many runs, and read whole', async () => {
+  it('is written by one of many runs, and read whole', { tags: ['long'] }, async () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const owner = { workspace: 'staging', root: user.root };
@@ -425,7 +425,9 @@ describe.skipIf(!hasRadosgw)(title, () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('is found under another name of its workspace, and refused in a bucket with versions', async () => {
+  it('is found under another name of its workspace, and refused in a bucket with versions', {
+    tags: ['long'],
+  }, async () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const storeOf = (workspace: string) =>
