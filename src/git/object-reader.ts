@@ -57,7 +57,7 @@ export class ObjectReader {
     if (known !== undefined) return known;
     const content = await this.content(id, maxBytes);
     const entries = content && entriesIn(content, id.length / 2);
-    if (entries !== undefined && entries.length < MAX_CACHED_ENTRIES && this.#trees.size < MAX_CACHED_TREES)
+    if (entries !== undefined && entries.length <= MAX_CACHED_ENTRIES && this.#trees.size < MAX_CACHED_TREES)
       this.#trees.set(id, entries);
     return entries;
   }

@@ -47,7 +47,7 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   );
   const [from, to] = [points[0], points.at(-1)].map((point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`);
   const label = `Share of ${value} over time, from ${from} to ${to}, with ${versions.length} publications`;
-  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MAX_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
+  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
 /** Merges adjacent periods into at most `MAX_POINTS` periods. */

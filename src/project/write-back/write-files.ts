@@ -24,8 +24,7 @@ export async function writeFiles(root: string, edits: readonly FileEdit[]): Prom
         await rename(each.draft, each.target);
         replaced.push(each);
       } catch (error) {
-        await restore(replaced);
-        throw writeError(each.edit.file, error);
+        throw writeError(each.edit.file, error, await restore(replaced));
       }
     }
   } finally {
@@ -68,12 +67,22 @@ async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
   });
 }
 
-async function restore(replaced: readonly FileDraft[]): Promise<void> {
-  for (const { edit, target, mode } of replaced) await replaceFile(target, edit.before, { mode });
+/** Returns the files that could not be restored. */
+async function restore(replaced: readonly FileDraft[]): Promise<string[]> {
+  const restored = replaced.map(async ({ edit, target, mode }) => {
+    const isRestored = await replaceFile(target, edit.before, { mode }).then(
+      () => true,
+      () => false,
+    );
+    return isRestored ? [] : [edit.file];
+  });
+  return (await Promise.all(restored)).flat();
 }
 
-function writeError(file: string, cause: unknown): UserError {
-  return new UserError(`cannot write ${file}: ${reasonOf(cause)}; nothing was written`, {
+function writeError(file: string, cause: unknown, notRestored: readonly string[] = []): UserError {
+  const written =
+    notRestored.length === 0 ? 'nothing was written' : `written and not restored: ${notRestored.join(', ')}`;
+  return new UserError(`cannot write ${file}: ${reasonOf(cause)}; ${written}`, {
     hint: 'Check the permissions of the file and its folder, and the free disk space.',
     cause,
   });
