@@ -1,6 +1,7 @@
 import type { PlatformClient } from '../platform/client.ts';
-import { asFilter, type DateRange, isWithin } from '../platform/date-range.ts';
+import { asFilter, type DateRange, isWithin, toMilliseconds } from '../platform/date-range.ts';
 import { callRecord } from '../platform/records/call-records.ts';
+import { compareText } from '../problems/compare-text.ts';
 import { didYouMean } from '../problems/suggest.ts';
 
 type CallRow = Readonly<Record<string, unknown>>;
@@ -85,7 +86,9 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
     return operator === '=' ? isSame : operator === '!=' && !isSame;
   }
   if (typeof shown === 'object') return false;
-  return operators[operator](orderOf(String(shown), value));
+  // An id that consists of digits has too many of them for a number.
+  const compare = /(^|_)id$/.test(field) ? compareText : compareMeasures;
+  return operators[operator](compare(String(shown), value));
 }
 
 /** Returns the value of a JSON number or of a string such as `0.42`. */
@@ -95,18 +98,22 @@ export function decimalOf(shown: unknown): number | undefined {
   return isDecimal ? Number(shown) : undefined;
 }
 
+/** Converts `HH:MM:SS` to seconds. */
+export function secondsOf(duration: unknown): number | undefined {
+  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)(?:\.\d+)?$/.exec(String(duration)) ?? [];
+  return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+}
+
 /** Compares two numbers, durations or times, or else two strings. Returns a negative number, a positive number or 0. */
-function orderOf(a: string, b: string): number {
+function compareMeasures(a: string, b: string): number {
   const [left, right] = [measureOf(a), measureOf(b)];
-  if (left !== undefined && right !== undefined) return left - right;
-  return a === b ? 0 : a < b ? -1 : 1;
+  return left !== undefined && right !== undefined ? left - right : compareText(a, b);
 }
 
 function measureOf(text: string): number | undefined {
-  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
-  if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  // This includes phone numbers, which the platform may return without the plus sign.
-  const decimal = decimalOf(text);
-  if (decimal !== undefined) return decimal;
-  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;
+  // Decimals include phone numbers, which the platform may return without the plus sign.
+  const measure = secondsOf(text) ?? decimalOf(text);
+  if (measure !== undefined) return measure;
+  const time = /^\d{4}-\d\d-\d\d/.test(text) ? toMilliseconds(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import '../property-seed.ts';
 import { isReversed } from '../../src/platform/date-range.ts';
-import { selectedCalls } from '../../src/runs/call-selection.ts';
+import { parseCallCondition, selectedCalls } from '../../src/runs/call-selection.ts';
 import { Bench } from '../engine/bench.ts';
 import { callBehaviours } from '../engine/properties/workspaces.ts';
 import { collect } from '../platform/collect.ts';
@@ -50,5 +50,40 @@ describe('the calls of a range', () => {
       ),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('a condition on calls', () => {
+  const digits = '12345678901234567890';
+
+  it.each([
+    {
+      where: `session_id=${digits}1`,
+      expected: ['00:00:01'],
+      reason: 'ids that differ in a digit beyond the precision of a number',
+    },
+    { where: `session_id!=${digits}1`, expected: ['00:05:00'], reason: 'the other of the two' },
+    {
+      where: 'start_time>=2026-01-31T05:00',
+      expected: ['00:05:00'],
+      reason: 'a time without a zone is in UTC, as for --from',
+    },
+  ])('$where: $reason', async ({ where, expected }) => {
+    const zone = process.env.TZ;
+    process.env.TZ = 'America/New_York';
+    try {
+      await using bench = await Bench.start();
+      const [early, late] = ['2026-01-31T04:00:00.000000Z', '2026-01-31T06:00:00.000000Z'];
+      const { dashboard } = bench.emulator;
+      dashboard.recordCall({ agent_id: 'x', session_id: `${digits}1`, start_time: early, duration: '00:00:01' });
+      dashboard.recordCall({ agent_id: 'x', session_id: `${digits}2`, start_time: late, duration: '00:05:00' });
+      const condition = parseCallCondition(where);
+      if ('problem' in condition) expect.fail(condition.problem);
+      const shown = await collect(selectedCalls(bench.client, { where: [condition] }));
+      expect(shown.map(({ duration }) => duration)).toEqual(expected);
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { decimalOf } from '../call-selection.ts';
+import { decimalOf, secondsOf } from '../call-selection.ts';
 
 export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
 /** Measured fields. `duration` is in seconds; the platform does not document the units of the others. */
@@ -93,12 +93,6 @@ export class VersionTally {
       else this.unreadable[measure] += 1;
     }
   }
-}
-
-/** Converts `HH:MM:SS` to seconds. */
-function secondsOf(duration: unknown): number | undefined {
-  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)(?:\.\d+)?$/.exec(String(duration)) ?? [];
-  return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
 /** The initial width of a period: one hour. */
