@@ -200,6 +200,21 @@ describe('a saved plan', () => {
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
   });
 
+  it('takes the place of a saved plan or an empty file, and of no other', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { root } = workspace.folder;
+    await writeFile(path.join(root, 'a.plan'), '');
+    for (const each of ['first', 'second'])
+      expect([each, (await workspace.run('plan', '--out', 'a.plan')).code]).toEqual([each, 0]);
+    await workspace.run('apply', 'a.plan');
+    for (const file of ['manifests/agents.yaml', 'voxform.yaml', '.voxform/test.state.json']) {
+      const before = await readFile(path.join(root, file), 'utf8');
+      const { code, stderr } = await workspace.run('plan', '--out', file);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} exists and is not a saved plan`)]);
+      expect(await readFile(path.join(root, file), 'utf8')).toBe(before);
+    }
+  });
+
   it('is refused when it was edited', async () => {
     await using workspace = await testWorkspace(FILES);
     const file = path.join(workspace.folder.root, 'a.plan');

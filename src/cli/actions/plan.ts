@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { withDigest } from '../../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
@@ -11,6 +11,8 @@ import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { withViolations } from '../../runs/judged-plan.ts';
 import { changesIn } from '../../runs/planning.ts';
+import { isAgeFile } from '../../state/seal.ts';
+import { isObject, tryParseJson } from '../../values/json.ts';
 import type { Context } from '../context.ts';
 import {
   type PlanFlags,
@@ -45,6 +47,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
       'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
     );
   }
+  if (out !== undefined) await assertReplaceable(context, out);
   let isDenied = false;
   const exitCode = await reportEach(context, options, {
     type: 'plan',
@@ -77,6 +80,18 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
   if (documents.some((document) => strictCode(document, options) !== ExitCode.ok)) return ExitCode.error;
   const changed = documents.some((document) => changesIn(document) > 0);
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
+}
+
+/** Refuses a file with other contents than a saved plan, such as a manifest or the state. */
+async function assertReplaceable({ cwd }: Context, file: string): Promise<void> {
+  const target = path.resolve(cwd, file);
+  if (await isStream(target)) return;
+  // Writing to a missing or unreadable file reports the problem.
+  const bytes = await readFile(target).catch(() => Buffer.of());
+  if (bytes.length === 0 || isAgeFile(bytes)) return;
+  const data = tryParseJson(bytes.toString());
+  if (isObject(data) && Array.isArray(data.resources)) return;
+  throw new UserError(`${file} exists and is not a saved plan`, { hint: 'Choose another file: --out FILE' });
 }
 
 /** Writes a private file atomically. If the file is a device or a pipe, writes to it instead of replacing it. */
