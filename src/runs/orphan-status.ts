@@ -1,6 +1,7 @@
+import type { Observation } from '../engine/decide/observed.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import { getRecord, type ObserveOptions, readList } from '../engine/observe/read-records.ts';
-import { createRecheck } from '../engine/observe/recheck.ts';
+import type { ObserveOptions } from '../engine/observe/read-records.ts';
+import { createRecheck, type Recheck } from '../engine/observe/recheck.ts';
 import { kindNamed } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { State } from '../state/state.ts';
@@ -10,7 +11,7 @@ import type { StateAccess } from './state-access.ts';
 
 /** An orphan, with the result of a check on the platform. */
 export interface OrphanStatus extends Orphan {
-  /** Null if the orphan was not checked. */
+  /** Null if the orphan was not checked, or if the record belongs to another workspace. */
   readonly exists: boolean | null;
 }
 
@@ -29,7 +30,7 @@ export async function isRightPlatform(
   reads: RecordReads,
 ): Promise<boolean> {
   if (resources.size === 0 || checked.some(({ exists }) => exists)) return true;
-  const recheck = createRecheck(reads, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now: () => new Date(0) });
+  const recheck = recheckOnce(reads);
   for (const [address, { id }] of [...resources].slice(0, SAMPLE_SIZE)) {
     const { status } = await recheck.at(kindNamed(kindOf(address)), id);
     if (status === 'shown') return true;
@@ -39,24 +40,20 @@ export async function isRightPlatform(
 
 /** Checks whether each orphan still exists, with one list for each listed kind and one read for each other record. */
 export async function checkOrphans(orphans: readonly Orphan[], reads: RecordReads): Promise<OrphanStatus[]> {
-  const { client, workspaceId, concurrency } = reads;
-  const existing = new Set<Orphan>();
-  const single: Orphan[] = [];
-  for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
-    const kind = kindNamed(name);
-    if (kind.list === undefined) {
-      single.push(...members);
-      continue;
-    }
-    const ids = new Set((await readList(kind, reads)).map(({ id }) => id));
-    for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
-  }
-  await eachConcurrently(single, concurrency, async (orphan) => {
-    const kind = kindNamed(orphan.kind);
-    const observation = await getRecord(kind, { id: orphan.id, client, workspaceId });
-    if (observation.status === 'shown') existing.add(orphan);
+  const recheck = recheckOnce(reads);
+  const found = new Map<Orphan, Observation['status']>();
+  await eachConcurrently(orphans, reads.concurrency, async (orphan) => {
+    const { status } = await recheck.at(kindNamed(orphan.kind), orphan.id);
+    found.set(orphan, status);
   });
-  return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
+  return orphans.map((orphan) => {
+    const status = found.get(orphan);
+    return { ...orphan, exists: status === 'shown' ? true : status === 'missing' ? false : null };
+  });
+}
+
+function recheckOnce(reads: RecordReads): Recheck {
+  return createRecheck(reads, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now: () => new Date(0) });
 }
 
 /** Closes the requested orphans that are still in the state, under the lock. Returns their ids. */

@@ -148,6 +148,22 @@ describe('the state by hand', () => {
     ]);
   });
 
+  it('keeps the orphans open whose record another workspace has', async () => {
+    await using workspace = await testWorkspace({
+      ...FILES,
+      'manifests/n.yaml': `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: n }\nspec: { number: "+4930123456" }\n`,
+    });
+    await workspace.run('apply', '--auto-approve');
+    const ids = (await rowsOf(workspace)).map(({ id }) => id ?? '');
+    await workspace.run('state', 'rm', 'Agent/night');
+    await workspace.run('state', 'rm', 'PhoneNumber/n');
+    const { dashboard } = workspace.emulator;
+    dashboard.edit('agents', ids[1] ?? '', { workspace_id: 'ANOTHER' });
+    dashboard.edit('numbers', ids[2] ?? '', { workspace_id: 'ANOTHER' });
+    expect(await rowsOf(workspace, 'orphans', '--check')).toMatchObject([{ exists: null }, { exists: null }]);
+    expect(await rowsOf(workspace, 'orphans')).toHaveLength(2);
+  });
+
   it('comes back from a copy, and never goes back by accident', async () => {
     await using workspace = await testWorkspace(FILES);
     const state = path.join(workspace.folder.root, '.voxform');
