@@ -29,6 +29,16 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
   });
 
+  it('counts a workspace id that is no text as not shown', async () => {
+    const { w, id } = await withAgents();
+    const desired = [agent('a'), agent('b'), user('ann', { role: 'admin' })];
+    w.emulator.faults.add({
+      match: { method: 'PUT' },
+      fault: { status: 200, commit: true, body: { data: { ...stored(w, id), role: 'admin', workspace_id: 7 } } },
+    });
+    expect(outcomes(await w.apply(desired))).toMatchObject({ 'WorkspaceUser/ann': 'done' });
+  });
+
   it('is blocked where the modules that it would send back cannot be sent', async () => {
     const { w, id } = await withAgents();
     w.emulator.dashboard.edit('users', id, { modules: ['agents', 'billing'] });

@@ -29,6 +29,7 @@ export const userRecord = lazyLooseObject(() => ({
   is_owner: z.boolean().nullish(),
   modules: anything(),
   agent_ids: anything(),
+  workspace_id: anyText(),
 }));
 
 export type UserRequest = z.infer<ReturnType<typeof userRequest>>;
