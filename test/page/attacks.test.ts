@@ -627,7 +627,7 @@ describe('what is shown', () => {
 });
 
 describe('slow and many connections', () => {
-  it('ends a connection that does not finish its request', { timeout: 30_000, tags: ['long'] }, async () => {
+  it('ends a connection that does not finish its request', { tags: ['long'] }, async () => {
     await using page = await runningPage();
     const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');

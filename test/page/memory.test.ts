@@ -6,7 +6,6 @@ import { expect, it } from 'vitest';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { type RunningPage, runningPage } from './running-page.ts';
 
-const timeout = 180_000;
 const ADDRESS = 'voices/clients/client-00001:production';
 
 /** All objects that are reachable, after a collection, and the bytes of everything. */
@@ -43,7 +42,6 @@ async function expectFlat(count: number, work: () => Promise<unknown>): Promise<
 }
 
 it('keeps nothing of hundreds of streams that came, heard of changes and went', {
-  timeout,
   tags: ['long'],
 }, async () => {
   await using page = await runningPage();
@@ -51,7 +49,7 @@ it('keeps nothing of hundreds of streams that came, heard of changes and went', 
   await expectFlat(400, () => follow(page, agent));
 });
 
-it('keeps nothing of a stream that tells of hundreds of changes', { timeout, tags: ['long'] }, async () => {
+it('keeps nothing of a stream that tells of hundreds of changes', { tags: ['long'] }, async () => {
   await using page = await runningPage({ pollIntervalMs: 0 });
   const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
   const heard = async () => {
@@ -65,7 +63,7 @@ it('keeps nothing of a stream that tells of hundreds of changes', { timeout, tag
   stream.destroy();
 });
 
-it('keeps nothing of many requests, sign-ins and wrong tokens', { timeout, tags: ['long'] }, async () => {
+it('keeps nothing of many requests, sign-ins and wrong tokens', { tags: ['long'] }, async () => {
   await using page = await runningPage();
   const paths = ['/', '/workspaces?status=failed', pathOf(ADDRESS), '/sign-in', '/nothing'];
   // A connection that is kept may be closed just when it is used again.

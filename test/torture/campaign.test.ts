@@ -40,11 +40,8 @@ afterAll(() => {
   expect(skipped.length, told).toBeLessThan(short.length / 5);
 });
 
-/** Far more than it takes, for machines that are busy. */
-const timeout = 240_000;
-
 describe.concurrent('under attack', () => {
-  it('loses nothing and makes nothing twice, wherever it is killed', { timeout }, async () => {
+  it('loses nothing and makes nothing twice, wherever it is killed', async () => {
     const nextPlace = placesByTurns(random.branch('places'));
     await killTrial(bench, { random: random.branch('kills'), mostKills: 3, nextPlace, isOver: () => false });
     expect(figures.countOf('kills by place')).toBeGreaterThan(0);
@@ -52,7 +49,7 @@ describe.concurrent('under attack', () => {
 
   for (const each of short) {
     const tags = firsts.get(sortOf(each)) === each ? [] : ['long'];
-    it(`${each.group}: ${each.name}`, { timeout, tags }, async ({ skip }) => {
+    it(`${each.group}: ${each.name}`, { tags }, async ({ skip }) => {
       try {
         await each.run(bench, random.branch(each.name));
       } catch (error) {

@@ -7,8 +7,6 @@ import { agentManifest, projectFile, testWorkspace } from '../workspace.ts';
 import { filesIn, TestAssistant, textIn } from './test-assistant.ts';
 
 const FILE = 'manifests/day.yaml';
-/** For a process that starts beside others. */
-const LONG_ENOUGH = { timeout: 60_000 };
 const NAMES = [
   ...['validate', 'plan', 'drift', 'status', 'explain', 'schema', 'get', 'history', 'versions', 'impact', 'format'],
 ];
@@ -141,7 +139,6 @@ describe('voxform mcp', () => {
   });
 
   it('shows a plan of 300 agents in 30 kB, and one resource of it in full', {
-    timeout: 240_000,
     tags: ['long'],
   }, async () => {
     const names = Array.from({ length: 300 }, (_, index) => `support-line-of-the-north-${index}`);
@@ -285,7 +282,7 @@ describe('voxform mcp', () => {
     emulator.faults.add({ match: { pattern: '/agents/' }, times: 1000, fault: { delayMs: 60_000 } });
     const cancelling = new AbortController();
     const cancelled = assistant.call('plan', {}, { signal: cancelling.signal });
-    await expect.poll(() => emulator.requests.length, LONG_ENOUGH).toBeGreaterThan(0);
+    await expect.poll(() => emulator.requests.length).toBeGreaterThan(0);
     cancelling.abort();
     await expect(cancelled).rejects.toThrow();
     emulator.faults.clear();
@@ -433,7 +430,7 @@ describe('hostile input of voxform mcp', () => {
     emulator.faults.add({ match: { pattern: '/agents/' }, times: 1000, fault: { delayMs: 60_000 } });
     const { child, ended } = await served(workspace);
     child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plan","arguments":{}}}\n');
-    await expect.poll(() => emulator.requests.length, LONG_ENOUGH).toBeGreaterThan(0);
+    await expect.poll(() => emulator.requests.length).toBeGreaterThan(0);
     if (end === 'EOF') child.stdin?.end();
     else child.kill(end);
     expect((await ended).code).toBe(code);

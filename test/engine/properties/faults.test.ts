@@ -260,12 +260,7 @@ async function settle(project: Project): Promise<void> {
   }
 }
 
-/** Far more than it takes, for machines that are busy. */
-const timeout = 240_000;
-
-it('loses no record and creates nothing twice, whatever goes wrong, and comes to rest in the end', {
-  timeout,
-}, async () => {
+it('loses no record and creates nothing twice, whatever goes wrong, and comes to rest in the end', async () => {
   await fc.assert(
     fc.asyncProperty(
       editedWorkspaces,

@@ -51,7 +51,7 @@ const credentials = `ann:${TOKEN}`;
 describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server with the rules of %s', (rules) => {
   it.each<'after'>(rules === 'gitlab' ? ['after'] : [])(
     'create nothing twice, though answers are lost %s the work is done',
-    { timeout: 60_000, tags: ['long'] },
+    { tags: ['long'] },
     async (fault) => {
       await using emulator = await startEmulator();
       await using server = await TerraformServer.start({ rules, credentials });
@@ -78,7 +78,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server wi
 
   it.each(rules === 'gitlab' ? [3] : [4])(
     'lose nothing of one that is killed at write %i',
-    { timeout: 60_000, tags: ['long'] },
+    { tags: ['long'] },
     async (at) => {
       await using emulator = await startEmulator();
       await using server = await TerraformServer.start({ rules, credentials });

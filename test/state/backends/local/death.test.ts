@@ -72,7 +72,7 @@ describe('a process that dies', () => {
     expect(await runUntilDeath(await statePath(), whole)).toBe(events.length);
     expect(whole.count).toBeGreaterThan(100);
     await atEachOf(whole.count, async (last) => dieAndRecover(await statePath(), last));
-  }, 30_000);
+  });
 
   it('while it takes over the lock of another dead one leaves nothing to mend either', async () => {
     // Longer than taking over takes: the rest is the same as above.
@@ -81,7 +81,7 @@ describe('a process that dies', () => {
       await storeAt(path, { pid: dead - 1 }).lock(options.lock);
       await dieAndRecover(path, last);
     });
-  }, 30_000);
+  });
 });
 
 /** Calls back with each number from 1, some at the same time. */

@@ -127,7 +127,7 @@ describe('a state in S3', () => {
 
   it.each(['lost', 'cut', 'conflict', 'error'] as const)(
     'holds all of a run when any one request is met by: %s',
-    { timeout: 30_000, tags: ['long'] },
+    { tags: ['long'] },
     async (kind) => {
       const calm = await scene();
       await runIn(calm.store());
