@@ -6,6 +6,7 @@ import { isObject, tryParseJson } from '../values/json.ts';
 import { revealed, secretSetting } from './backends/settings.ts';
 import { MAX_STATE_BYTES, parseState, stateBytes } from './document-text.ts';
 import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
+import { runIdOf } from './run-history.ts';
 import {
   isSealed,
   SEALED_FORMAT_VERSION,
@@ -218,7 +219,7 @@ export class Seal {
       return Buffer.from(await decrypter.decrypt(bytes));
     } catch (cause) {
       const sealedFor = recipients === undefined ? '' : `: it is sealed for ${recipients.join(', ')}`;
-      throw new UserError(`${identity.name} cannot decrypt ${name}${sealedFor}`, {
+      throw new CannotDecrypt(`${identity.name} cannot decrypt ${name}${sealedFor}`, {
         hint: `Set ${identity.name} to the identity of one of its recipients. If the state was edited, restore it from a backup.`,
         cause,
       });
@@ -227,7 +228,7 @@ export class Seal {
 
   #required(): SealSettings {
     if (this.#settings === undefined) {
-      throw new UserError('the content is sealed, but state.seal is not set', {
+      throw new CannotDecrypt('the content is sealed, but state.seal is not set', {
         hint: 'Set state.seal with recipients and identity.',
       });
     }
@@ -246,22 +247,38 @@ export async function encryptLine(line: string, run: string, seal: Seal = noSeal
   return sealed === line ? line : JSON.stringify({ run, sealed });
 }
 
-/** Decrypts the lines of a history. Skips damaged lines. @throws UserError if the identity is not set. */
+/** No configured identity belongs to a recipient of the content. */
+class CannotDecrypt extends UserError {}
+
+/**
+ * Decrypts the lines of a history. Skips damaged lines, and those of runs with other recipients.
+ * @throws UserError if the identity is not set, or can decrypt no line.
+ */
 export async function decryptLines(lines: readonly string[], seal: Seal): Promise<string[]> {
   const opened: string[] = [];
+  let refusal: CannotDecrypt | undefined;
   for (const line of lines) {
     if (line === '') continue;
-    const value = tryParseJson(line);
-    if (!isObject(value) || typeof value.sealed !== 'string') opened.push(line);
-    else {
-      try {
-        opened.push(await seal.decryptText(value.sealed, String(value.run)));
-      } catch (error) {
-        if (error instanceof UserError) throw error;
-      }
+    try {
+      opened.push(await decryptLine(line, seal));
+    } catch (error) {
+      if (error instanceof CannotDecrypt) refusal = error;
+      else if (error instanceof UserError) throw error;
     }
   }
+  if (refusal !== undefined && opened.length === 0) throw refusal;
   return opened;
+}
+
+/** Returns a stored line of the history in the form that `seal` writes. A line that cannot be decrypted stays unchanged. */
+export async function convertLine(line: string, seal: Seal): Promise<string> {
+  const plain = await decryptLine(line, seal).catch(() => undefined);
+  return plain === undefined ? line : encryptLine(plain, runIdOf(plain), seal);
+}
+
+async function decryptLine(line: string, seal: Seal): Promise<string> {
+  const value = tryParseJson(line);
+  return isObject(value) && typeof value.sealed === 'string' ? seal.decryptText(value.sealed, String(value.run)) : line;
 }
 
 /** The seal of states in plain text. */

@@ -197,6 +197,25 @@ describe('a sealed state', () => {
     expect(readFileSync(damaged)).toEqual(bytes);
   });
 
+  it('keeps a readable history after a run with another key, which stays sealed for that key', async () => {
+    await using w = await scene();
+    await w.seal(first.recipient);
+    await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
+    await w.seal(second.recipient);
+    const withSecond = { STATE_IDENTITY: second.identity };
+    expect((await w.runWith(withSecond, 'apply', '--auto-approve')).stderr).toContain(first.recipient);
+    await w.seal(first.recipient);
+    const runs = async (env: Readonly<Record<string, string>>) =>
+      JSON.parse((await w.runWith(env, 'history', '--output', 'json')).stdout).runs.length;
+    expect(await runs(WITH_FIRST)).toBe(1);
+    expect(await runs(withSecond)).toBe(1);
+    expect((await w.runWith(WITH_FIRST, 'state', 'seal')).stderr).toBe('');
+    expect(await runs(withSecond)).toBe(1);
+    expect((await w.runWith(WITH_FIRST, 'state', 'unseal')).stderr).toBe('');
+    await w.folder.write('voxform.yaml', projectFile(w.emulator));
+    expect(await runs({})).toBe(3);
+  });
+
   it('is refused where it was edited', async () => {
     await using w = await scene();
     await w.seal(first.recipient);

@@ -6,8 +6,8 @@ import { stateBytes } from '../../document-text.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
-import { type DeadRun, endingLine, type RunEnding, runIdOf } from '../../run-history.ts';
-import { decryptLines, encryptLine, noSeal, type Seal } from '../../seal.ts';
+import { type DeadRun, endingLine, type RunEnding } from '../../run-history.ts';
+import { convertLine, encryptLine, noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
@@ -118,8 +118,8 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#write('convert', async () => {
       const stored = await this.#retries.read((signal) => this.#store.history(signal));
-      const lines = await decryptLines(stored, this.#seal);
-      const history = await Promise.all(lines.map((line) => encryptLine(line, runIdOf(line), this.#seal)));
+      const lines = stored.filter((line) => line !== '');
+      const history = await Promise.all(lines.map((line) => convertLine(line, this.#seal)));
       return { ...(await this.#contentOf(document, expectedSerial)), converted: { history } };
     });
     await this.#raiseMark(document);
