@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { Network } from '../platform/web-client.ts';
@@ -303,12 +303,16 @@ async function recordRescues(
   await inSession(store, forRescue(options), async (session) => {
     for (const rescue of rescues) {
       const records = await recordOutcomes(session, rescue, store);
-      await rm(rescue.file, { force: true });
-      if (records.length > 0) log.info(`recorded from ${rescue.relativePath}: ${records.join(', ')}`);
-      if (rescue.damaged > 0)
+      const { file, relativePath, damaged } = rescue;
+      if (records.length > 0) log.info(`recorded from ${relativePath}: ${records.join(', ')}`);
+      if (damaged === 0) await rm(file, { force: true });
+      else {
+        // The damaged lines may contain ids that exist nowhere else.
+        await rename(file, `${file}.damaged`);
         log.warn(
-          `${rescue.damaged} damaged lines of ${rescue.relativePath} were lost. Plan again to find unknown creates.`,
+          `${relativePath} has damaged lines (${damaged}), which were not recorded. Import the ids in them: the file is kept as ${relativePath}.damaged`,
         );
+      }
     }
   });
 }

@@ -62,6 +62,18 @@ it('is said by commands that read, and recorded by the next one that writes', { 
   expect([after.code, after.stderr]).toEqual([0, '']);
 });
 
+it('keeps a file with damaged lines, whose ids may be nowhere else, and records the others', async () => {
+  await using w = await scene();
+  mkdirSync(w.at('.voxform/rescue'));
+  const content = `${w.rescueFile()}${w.rescueFile().slice(1)}`;
+  writeFileSync(w.at(RESCUE), content);
+  const { code, stderr } = await w.run('apply', '--auto-approve');
+  expect([code, oneLine(stderr)]).toEqual([0, expect.stringContaining(`recorded from ${RESCUE}: Agent/night`)]);
+  expect(oneLine(stderr)).toContain(`${RESCUE} has damaged lines (1), which were not recorded`);
+  expect(readFileSync(w.at(`${RESCUE}.damaged`), 'utf8')).toBe(content);
+  expect((await w.run('apply', '--auto-approve')).stderr).toBe('');
+});
+
 it('refuses a plan that was saved before the record was known', async () => {
   await using w = await scene();
   await w.run('plan', '--out', 'p.plan');
