@@ -147,9 +147,11 @@ export async function recordOutcomes(
       if (resolvesPending(state, event.address, at)) await session.record({ type: 'resolved', address: event.address });
     } else if (event.type === 'saved' && !isKnown(state, event.address, event.entry.id)) {
       const { address, entry } = event;
-      const current = state.resources.get(address);
-      const isFree = current === undefined && (!state.pending.has(address) || resolvesPending(state, address, at));
-      if (isFree) await session.record(event);
+      // The record of an unknown create replaces the current record of the address, if any.
+      const isCurrent = state.pending.has(address)
+        ? resolvesPending(state, address, at)
+        : !state.resources.has(address);
+      if (isCurrent) await session.record(event);
       else {
         // The address has or may have another record now, so this id becomes an orphan.
         const kind = kindOf(address);
