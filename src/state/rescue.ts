@@ -27,8 +27,8 @@ interface UnsavedEntries {
   readonly run: string;
 }
 
-/** False for intents: no request is sent for an intent that was not stored. */
-const isOutcome = ({ event }: JournalEntry): boolean => event.type !== 'creating' && event.type !== 'updating';
+/** True for the results of requests. No request is sent for an intent that was not stored, and other events can be repeated. */
+const isOutcome = ({ event }: JournalEntry): boolean => event.type === 'saved' || event.type === 'not-done';
 
 /** Writes the outcomes among the entries to a rescue file. @returns a warning for the user; undefined if there are no outcomes. */
 export async function writeRescue(

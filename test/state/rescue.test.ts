@@ -1,8 +1,10 @@
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
-import { recordOutcomes } from '../../src/state/rescue.ts';
+import { findRescues, recordOutcomes, writeRescue } from '../../src/state/rescue.ts';
+import { noSeal } from '../../src/state/seal.ts';
 import { inSession } from '../../src/state/session.ts';
-import { entry, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
+import { creating, entry, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 
 const SENT = '2030-01-01T00:00:00.000Z';
 
@@ -33,4 +35,14 @@ it.each([
     expect([...session.state.pending.keys()]).toEqual([]);
     expect(session.state.orphans).toEqual([orphan]);
   });
+});
+
+it('writes only what the next run records', async () => {
+  const root = path.dirname(await statePath());
+  const forgotten = { type: 'forgotten', address: 'Agent/a' } as const;
+  const intents = [creating('a'), { type: 'renamed', from: 'Agent/a', to: 'Agent/b' } as const, forgotten];
+  expect(await writeRescue(root, unsaved(...intents), noSeal)).toBeUndefined();
+  expect(await writeRescue(root, unsaved(...intents, saved('c')), noSeal)).toContain('Agent/c = id-c');
+  const [rescue] = await findRescues(root, 'L1');
+  expect(rescue?.entries.map(({ sequence }) => sequence)).toEqual([4]);
 });
