@@ -157,7 +157,7 @@ interface QuarantinedState {
  * @throws LostState if it is unreadable and `force` is false.
  */
 async function quarantineDamaged(store: StateStore, options: PushOptions): Promise<QuarantinedState | undefined> {
-  const { document, forced, force, session } = options;
+  const { forced, force, session } = options;
   const lease = await store.lock({ ...session.lock, isStep: true });
   try {
     await lease.read();
@@ -172,24 +172,17 @@ async function quarantineDamaged(store: StateStore, options: PushOptions): Promi
       ({ workspaceId = session.workspaceId }) => workspaceId === session.workspaceId,
     );
     const quarantined = await lease.quarantine();
-    const [newest] = backups;
-    const ids = backups.flatMap((each) => droppedRecords(fromBackup(each), options).ids);
+    const dropped = backups.map((each) => droppedRecords(fromBackup(each), options));
+    const ids = dropped.flatMap((each) => each.ids);
+    const pending = backups[0]?.pending ?? new Map();
     return {
       quarantined,
       ids: [...new Map(ids.map((record) => [idKey(record.kind, record.id), record])).values()],
-      pending: newest === undefined ? {} : onlyIn(newest.pending, document),
+      pending: Object.fromEntries(dropped[0]?.pending.map((address) => [address, pending.get(address)]) ?? []),
     };
   } finally {
     await lease.release();
   }
-}
-
-function onlyIn(
-  pending: StateBackup['pending'],
-  { resources, pending: known }: StateDocument,
-): QuarantinedState['pending'] {
-  const isKnown = (address: string) => Object.hasOwn(resources, address) || Object.hasOwn(known, address);
-  return Object.fromEntries([...pending].filter(([address]) => !isKnown(address)));
 }
 
 function fromBackup({ resources, pending, orphans }: StateBackup): StateContent {

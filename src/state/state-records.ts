@@ -30,7 +30,10 @@ export function droppedBy(after: StateContent, before: StateContent): DroppedRec
   return {
     ids: [...new Map(dropped.map((record) => [idKey(record.kind, record.id), record])).values()],
     pending: Object.keys(before.pending).filter(
-      (address) => !Object.hasOwn(after.pending, address) && !Object.hasOwn(after.resources, address),
+      (address) =>
+        !Object.hasOwn(after.pending, address) &&
+        // A new record at the address resolves the create. The record that was there before does not.
+        [undefined, before.resources[address]?.id].includes(after.resources[address]?.id),
     ),
   };
 }
