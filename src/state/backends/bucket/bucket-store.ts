@@ -193,7 +193,16 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
       throw new Error('the state keeps changing');
     },
     async others(workspaceId, signal) {
-      const keys = await siblingKeys(await bucketOf(), { location, user }, signal);
+      const bucket = await bucketOf();
+      // Access to other states may be denied, because each state may have its own access policy.
+      const problems: string[] = [];
+      const noteDenied = (error: unknown): readonly [] => {
+        if (!(error instanceof UserError) || error instanceof LostState) throw error;
+        problems.push(error.message);
+        return [];
+      };
+      const keys = await bucket.siblings(signal).catch(noteDenied);
+      if (keys.length > MAX_SIBLINGS) problems.push(`only ${MAX_SIBLINGS} of ${keys.length} states are searched`);
       const found = keys.slice(0, MAX_SIBLINGS).map(async (key): Promise<OtherContent[]> => {
         const other = { ...settings, [backend.locationSetting]: key };
         const otherLocation = backend.describe(other, user.root);
@@ -207,7 +216,10 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
         const from = flowMapping({ backend: backendName, ...otherSettings });
         return [{ state, journal, isLocked: lock !== undefined, location: otherLocation, from }];
       });
-      return (await Promise.all(found)).flat();
+      const others = (await Promise.all(found.map((each) => each.catch(noteDenied)))).flat();
+      if (problems.length > 0)
+        user.warn?.(`cannot check all states of other workspaces next to ${location}: ${problems[0]}`);
+      return others;
     },
     async earlier(signal) {
       const bucket = await bucketOf();
@@ -224,21 +236,6 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
       return (await Promise.all(found)).flat();
     },
   };
-}
-
-/** Returns the keys of other workspaces. If access is denied, only warns, because each state may have its own access policy. */
-async function siblingKeys(
-  bucket: Bucket,
-  { location, user }: { readonly location: string; readonly user: StoreUser },
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  try {
-    return await bucket.siblings(signal);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    user.warn?.(`cannot list the states of other workspaces next to ${location}: ${error.message}`);
-    return [];
-  }
 }
 
 function isOurs(name: string): boolean {
