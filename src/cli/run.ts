@@ -45,10 +45,8 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     if (traits?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   };
-  const program = await createProgram(start, {
-    words: host.args,
-    output: outputOf(contextBeforeParsing('text').terminal),
-  });
+  const helpTerminal = contextBeforeParsing('text').terminal;
+  const program = await createProgram(start, { words: host.args, output: outputOf(helpTerminal) });
   let command = '';
   program.hook('preAction', (_, action) => {
     const group = action.parent === program ? '' : `${action.parent?.name()} `;
@@ -67,7 +65,9 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     return exitCode;
   } catch (thrown) {
     const isParsing = thrown instanceof CommanderError;
-    const error = isParsing ? explainUsageError(thrown, program, { typed: host.args, args }) : thrown;
+    const error = isParsing
+      ? (explainUsageError(thrown, program, { typed: host.args, args }) ?? (await errorOf(helpTerminal.flush())))
+      : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const { redact } = redactor;
     const { terminal, log } = contextBeforeParsing(typedFlags.get('--log-format') === 'json' ? 'json' : 'text');
@@ -79,6 +79,14 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     terminal.out(await errorFor(errorFormat, error, { exitCode, redact }));
     return exitCode;
   }
+}
+
+/** Returns the error of a rejected promise; undefined if it resolves. */
+function errorOf(promise: Promise<void>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 function outputOf(terminal: Terminal): OutputConfiguration {
@@ -126,12 +134,7 @@ async function perform(
   try {
     if (lookup !== undefined && context.projectFolder === undefined) context = inProject(context, lookup);
     exitCode = await action(context);
-    const writeError = await terminal.flush();
-    if (writeError !== undefined) {
-      throw new UserError(`cannot write the result: ${writeError.message}`, {
-        hint: 'The command finished; only its output is incomplete.',
-      });
-    }
+    await terminal.flush();
     if (failureOf(exitCode) !== undefined) failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
     exitCode = report(error, host, { context, selection });

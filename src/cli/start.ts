@@ -7,6 +7,12 @@ import { VERSION } from '../version.ts';
 export async function start(process: NodeJS.Process): Promise<void> {
   const [first, ...others] = process.argv.slice(2);
   if (others.length === 0 && (first === '--version' || first === '-V')) {
+    process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+      // A closed reader is no failure.
+      if (code === 'EPIPE') return;
+      process.stderr.write(`error: cannot write the version: ${message}\n`);
+      process.exitCode = 1;
+    });
     process.stdout.write(`${VERSION}\n`);
     return;
   }

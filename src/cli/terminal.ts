@@ -64,12 +64,18 @@ export class Terminal {
     return this.isWatched && this.#options.stdin().isTTY === true;
   }
 
-  /** Waits until everything is written. Returns the error if a part of the result could not be written. */
-  async flush(): Promise<Error | undefined> {
+  /**
+   * Waits until everything is written.
+   * @throws UserError if a part of the result could not be written.
+   */
+  async flush(): Promise<void> {
     const { stdout } = this.#options;
     if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
     await new Promise((resolve) => setImmediate(resolve));
-    return this.#writeError;
+    if (this.#writeError === undefined) return;
+    throw new UserError(`cannot write the result: ${this.#writeError.message}`, {
+      hint: 'The command finished; only its output is incomplete.',
+    });
   }
 
   /** The raw streams, for a protocol that reads and writes them itself. */

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { command } from '../trust/in-process.ts';
-import { temporaryFolder, voxform } from './voxform-process.ts';
+import { start, temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
 describe('wrong usage', () => {
@@ -80,6 +81,24 @@ describe('help and version', () => {
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+$/),
     });
   });
+});
+
+describe('a result that cannot be written', () => {
+  it.each(['--version', '--help', 'schema'])(
+    'is an error where the disk is full, and none where the reader left: %s',
+    async (word) => {
+      await using folder = await temporaryFolder();
+      await using full = await open('/dev/full', 'w');
+      await using started = start([word], { cwd: folder.root, stdout: full.fd });
+      expect(await started.ended).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^error: cannot write .*ENOSPC/),
+      });
+      await using closed = start([word], { cwd: folder.root });
+      closed.child.stdout?.destroy();
+      expect(await closed.ended).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 });
 
 describe('failures that a person can mend', () => {

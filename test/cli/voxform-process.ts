@@ -21,17 +21,22 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** All of its input, or `open` for what is written to it later. */
   readonly input?: string | { readonly open: true };
+  /** The open file that its output goes to, if not this process. */
+  readonly stdout?: number | 'pipe';
   /** The command, if it is not the built one on Node. */
   readonly program?: string;
 }
 
 /** The command in a process of its own, with nothing of this process's environment that it reads. */
-export function start(args: readonly string[], { cwd, env, input, program }: RunOptions): Running {
+export function start(
+  args: readonly string[],
+  { cwd, env, input, stdout: output = 'pipe', program }: RunOptions,
+): Running {
   const [file, ...first] = program === undefined ? [process.execPath, MAIN] : [program];
   const child = spawn(file, [...first, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, XDG_STATE_HOME: STATES, ...env },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', output, 'pipe'],
   });
   if (typeof input !== 'object') child.stdin?.end(input);
   let stdout = '';
