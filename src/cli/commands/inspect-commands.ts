@@ -93,11 +93,11 @@ export const inspectCommands = {
     define: (command, perform) =>
       command
         .description(
-          'Print the JSON Schema of manifests, of one kind, of the project file, of the state, or of the JSON output of commands and of their errors.',
+          'Print the JSON Schema of manifests, of one kind, of the project file, the fleet file or a policy file, of the state, or of the JSON output of commands and of their errors.',
         )
         .argument(
           '[name]',
-          'Schema: manifest, project, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, api, or a kind such as Agent',
+          'Schema: manifest, project, fleet, policies, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, api, or a kind such as Agent',
           'manifest',
         )
         .action(perform(async () => (await import('../actions/explain.ts')).schema)),
