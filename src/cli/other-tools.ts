@@ -31,6 +31,8 @@ export const hintsByWord: Readonly<Record<string, string>> = {
   remove: DELETES,
   refresh:
     'Every plan reads the platform. voxform drift shows the changes there, and voxform accept writes them into the manifests.',
+  'state destroy': DELETES,
+  'state history': 'Use voxform history.',
   'state remove': 'Use voxform state rm ADDRESS.',
   'state delete': 'Use voxform state rm ADDRESS.',
   'state ls': 'Use voxform state list.',
@@ -43,6 +45,15 @@ export const hintsByWord: Readonly<Record<string, string>> = {
   'orphans ls': 'voxform orphans lists the open orphans; voxform orphans --all lists all orphans.',
   'fleet list': 'Use voxform fleet status.',
   'fleet ls': 'Use voxform fleet status.',
+  'fleet token create': 'Use voxform fleet token add NAME --role viewer.',
+  'fleet token delete': 'Use voxform fleet token remove NAME.',
+  'fleet token rm': 'Use voxform fleet token remove NAME.',
+  'fleet token ls': 'Use voxform fleet token list.',
+  'secret add': 'Use voxform secret set NAME.',
+  'secret create': 'Use voxform secret set NAME.',
+  'secret delete': 'Use voxform secret remove NAME.',
+  'secret rm': 'Use voxform secret remove NAME.',
+  'secret ls': 'Use voxform secret list.',
   'workspace ls': 'Use voxform workspace list.',
   'workspace show': 'voxform workspace list marks the selected workspace.',
   'workspace select': SELECTS,
@@ -63,11 +74,9 @@ export const hintsByWord: Readonly<Record<string, string>> = {
   mv: 'voxform state mv renames a resource in the state.',
   rename: 'voxform state mv renames a resource in the state.',
   publish: 'The API cannot publish. Publish the agent in the dashboard.',
-  history: 'voxform versions lists the published versions of an agent.',
   reconcile: 'voxform apply applies the manifests once; voxform watch --mode apply applies them continuously.',
   login: 'There is no login: set api_key of the workspace in voxform.yaml.',
   config: 'voxform workspace list lists the workspaces of voxform.yaml.',
-  workspace: 'voxform workspace list lists the workspaces of voxform.yaml, -w NAME selects one.',
   create: 'Write a manifest and run voxform apply. voxform init creates a new project.',
   new: 'voxform init creates a new project.',
   '--upgrade':
@@ -96,11 +105,13 @@ function filesOf(more = ''): string {
 }
 
 /**
- * Returns the hint for a command or flag of another tool, if any.
- * @param group the command before the word, such as `state`; empty for the first word.
+ * Returns the hint for a command or flag of another tool, if any. A command in a group has only the hints of this group.
+ * @param group the commands before the word, such as `state`; empty for the first word.
  */
 export function hintForOtherTool(word: string, group = ''): string | undefined {
   const [name = ''] = word.replace(/^-+/, word.startsWith('-') ? '--' : '').split('=', 1);
-  const found = [`${group} ${name}`, name].find((each) => Object.hasOwn(hintsByWord, each));
+  const inGroup = `${group} ${name}`;
+  const words = group === '' || name.startsWith('-') ? [inGroup, name] : [inGroup];
+  const found = words.find((each) => Object.hasOwn(hintsByWord, each));
   return found === undefined ? undefined : hintsByWord[found];
 }

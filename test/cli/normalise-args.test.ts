@@ -61,19 +61,14 @@ describe('spellings of other tools', () => {
 });
 
 describe('words of other tools', () => {
-  const commands = program.commands.map((each) => each.name());
-
-  it.each(Object.keys(hintsByWord).filter((word) => !commands.includes(word)))(
-    'answers %s with the sentence that helps',
-    async (word) => {
-      await using folder = await temporaryFolder();
-      const args = word.startsWith('-') ? ['apply', word] : word.split(' ');
-      const { code, stdout, stderr } = await command(args, { cwd: folder.root });
-      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr.replace(/\s+/g, ' ')).toContain(hintForOtherTool(word));
-      expect(stderr).not.toContain('did you mean');
-    },
-  );
+  it.each(Object.keys(hintsByWord))('answers %s with the sentence that helps', async (word) => {
+    await using folder = await temporaryFolder();
+    const args = word.startsWith('-') ? ['apply', word] : word.split(' ');
+    const { code, stdout, stderr } = await command(args, { cwd: folder.root });
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr.replace(/\s+/g, ' ')).toContain(hintForOtherTool(word));
+    expect(stderr).not.toContain('did you mean');
+  });
 
   it.each([
     [['destroy'], 'The API cannot delete'],
@@ -95,6 +90,8 @@ describe('words of other tools', () => {
     [['state', 'remove', '--help'], 'Use voxform state rm ADDRESS.'],
     [['workspace', 'select', 'prod'], '-w NAME'],
     [['state', 'destroy'], 'The API cannot delete'],
+    [['fleet', 'history'], 'Run voxform fleet --help'],
+    [['fleet', 'delete'], 'Run voxform fleet --help'],
     [['orphans', 'rm', 'x'], "unknown command 'rm' hint: Use voxform orphans close ID --because deleted"],
     [['orphans', 'clsoe', 'x'], `unknown command 'clsoe'; did you mean "close"?`],
     [['orphans', 'close', 'x'], 'One of deleted, handed-over, kept. Run voxform orphans close --help'],
@@ -162,6 +159,17 @@ describe('help', () => {
     const { stdout } = await command(['help', ...name.split(' ')], { cwd: folder.root });
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
     expect(stdout).not.toContain('Tools:');
+  });
+
+  it('of schema names every schema', async () => {
+    await using folder = await temporaryFolder();
+    const { stdout } = await command(['help', 'schema'], { cwd: folder.root });
+    const { stderr } = await command(['schema', 'nope'], { cwd: folder.root });
+    const names = stderr.match(/(?<=[:,]\s+)[\w-]+(?=[,.]\s)/g) ?? [];
+    const kindNames = ['agent', 'phone-number', 'webhook', 'workspace-user'];
+    expect(names).toEqual(expect.arrayContaining(kindNames));
+    const words = stdout.split(/[\s,]+/);
+    expect(names.filter((name) => !kindNames.includes(name) && !words.includes(name))).toEqual([]);
   });
 
   it('lists the commands in groups, and global flags last', async () => {
