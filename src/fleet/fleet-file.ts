@@ -118,7 +118,7 @@ export function loadFleetFile(fleetFile: string, env: Environment): FleetFile {
   if ('problem' in read) {
     if (read.problem.code !== 'unreadable-file')
       throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
-    throw new UserError(`cannot read ${fleetFile}: ${read.problem.message}`, {
+    throw new UserError(`${fleetFile}: ${read.problem.message}`, {
       hint: `Run the command in the folder with ${FLEET_FILE}, or pass --file FILE.`,
     });
   }

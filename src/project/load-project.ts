@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { realPathOf } from '../files/input-files.ts';
+import { realPathOf, statusOf } from '../files/input-files.ts';
 import { type DocumentCache, documentKey, ParseCache } from '../manifests/parse-cache.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import type { Environment, SecretReader } from '../manifests/secret-reader.ts';
@@ -91,13 +91,18 @@ function realFolder(cwd: string): string {
   try {
     return realPathOf(cwd);
   } catch (error) {
-    throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`, {
-      hint: 'Pass a project folder with -C DIR, or create one: voxform init DIR',
-    });
+    throw folderError(cwd, reasonOf(error));
   }
 }
 
+function folderError(folder: string, reason: string): UserError {
+  return new UserError(`cannot open the folder ${folder}: ${reason}`, {
+    hint: 'Pass a project folder with -C DIR, or create one: voxform init DIR',
+  });
+}
+
 function noProjectError(root: string): UserError {
+  if (statusOf(root)?.isFile()) return folderError(root, 'the path is a file');
   return new UserError(`no ${PROJECT_FILE} in ${root}`, {
     hint: 'Create a project with voxform init, pass a project folder with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
   });

@@ -70,7 +70,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   await step('which must have been served once', async () => {
     const { code, stderr } = await fleet('status');
     expect([code, stderr]).toEqual([1, expect.stringContaining('no fleet has been started in')]);
-    expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('cannot read');
+    expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('the file cannot be read');
     const overriding = { ...KEY, VOXFORM_API_KEY: 'x' };
     const refused = await command(['fleet', 'serve'], { cwd: folder.root, env: overriding });
     expect([refused.code, refused.stderr]).toEqual([64, expect.stringContaining('VOXFORM_API_KEY would apply')]);

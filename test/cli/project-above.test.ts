@@ -53,6 +53,8 @@ describe('a command run below the project', () => {
     const { code, stderr } = await command(['validate', '-C', '.'], { cwd });
     expect(code).toBe(1);
     expect(stderr).toContain('no voxform.yaml');
+    const file = await command(['validate', '-C', 'voxform.yaml'], { cwd: workspace.folder.root });
+    expect(file).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot open the folder') });
   });
 
   it('looks no higher than the home folder', async () => {

@@ -239,7 +239,9 @@ retention: 1d
   });
 
   it('says how to name one where there is none', () => {
-    expect(() => loadFleetFile('/nowhere/fleet.yaml', {})).toThrow(/cannot read \/nowhere\/fleet\.yaml/);
+    expect(() => loadFleetFile('/nowhere/fleet.yaml', {})).toThrow(
+      '/nowhere/fleet.yaml: the file cannot be read: no such file',
+    );
   });
 });
 
