@@ -35,7 +35,7 @@ export async function loadWorldData(path: string): Promise<WorldData | undefined
   const checked = dataFile.safeParse(content);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw invalidFileError(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected content'}`);
+  throw invalidFileError(path, [issue?.path.join('.'), issue?.message].filter(Boolean).join(': '));
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -43,7 +43,10 @@ async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
-    throw new UserError(`cannot read the emulator data file ${path}: ${String(error)}`, { cause: error });
+    throw new UserError(`cannot read the emulator data file ${path}: ${errorMessage(error)}`, {
+      hint: 'Set --data to a file.',
+      cause: error,
+    });
   }
 }
 

@@ -121,8 +121,18 @@ describe('a data file', () => {
     ['', 'an empty file'],
   ])('%j is refused and left as it is: %s', async (text) => {
     await writeFile(path, text);
-    await expect(startEmulator({ dataFile: path })).rejects.toThrow(UserError);
+    await expect(startEmulator({ dataFile: path })).rejects.toMatchObject({
+      message: expect.stringMatching(/ is not an emulator data file: \w/),
+      hint: expect.any(String),
+    });
     expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
+  it('that is a folder is refused, and says what to set', async () => {
+    await expect(startEmulator({ dataFile: folder })).rejects.toMatchObject({
+      message: expect.stringMatching(/cannot read the emulator data file .*: EISDIR/),
+      hint: expect.stringContaining('--data'),
+    });
   });
 
   it('of another workspace is refused', async () => {
