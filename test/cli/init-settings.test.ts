@@ -132,6 +132,13 @@ describe('the source that CI installs from', () => {
     }
   });
 
+  it('is named in lines of 80 columns', async () => {
+    await using folder = await temporaryFolder();
+    const { stdout } = await command(['init', 'voices'], { cwd: folder.root });
+    expect(stdout).toContain('voices/.github/workflows/voxform.yml.\n');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it('is no action on GitLab', async () => {
     await using folder = await gitlabRepository();
     const before = await readdir(folder.root);

@@ -75,13 +75,14 @@ export async function init(context: Context, { dir: folder, install }: InitFlags
   out(`  export LOCAL_API_KEY=anything OPENAI_API_KEY=anything`);
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
-  out(
+  const sentence = (text: string): void => out(context.terminal.style.prose(text));
+  sentence(
     `Then add your workspace as ${CI_WORKSPACE} to ${path.join(folder, PROJECT_FILE)}: CI plans and applies this workspace.`,
   );
   if (installation === undefined) {
-    out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${shown(ciFile)}.`);
+    sentence(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${shown(ciFile)}.`);
   }
-  if (isShared) out('States are stored in refs/voxform/ of the remote origin, except the state of the emulator.');
+  if (isShared) sentence('States are stored in refs/voxform/ of the remote origin, except the state of the emulator.');
   return ExitCode.ok;
 }
 
