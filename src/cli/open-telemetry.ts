@@ -87,8 +87,8 @@ function prefixedAttributes(attributes: SpanAttributes): Attributes {
 /** Returns the resource that `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` describe. */
 function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
   const fromEnv = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
-    const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
-    return key === '' || value === undefined ? [] : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
+    const [, key = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+    return key === '' ? [] : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
   });
   const attributes: Attributes = {
     'service.name': 'voxform',

@@ -52,6 +52,7 @@ describe('traces', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: otlp.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-team=abc',
       OTEL_SERVICE_NAME: 'ours',
+      OTEL_RESOURCE_ATTRIBUTES: 'nothing, team = a%20b , digest=YQ==',
     };
     expect((await workspace.start(['apply', '--auto-approve'], { env }).ended).code).toBe(0);
     const spans = otlp.spans();
@@ -67,7 +68,7 @@ describe('traces', () => {
       'url.path': '/api/v1/agents',
       'http.response.status_code': 201,
     });
-    expect(otlp.texts[0]).toMatch(/^\/v1\/traces .*"ours"/);
+    expect(otlp.texts[0]).toMatch(/^\/v1\/traces .*"ours".*"a b".*"YQ=="/);
     expect(otlp.texts.join()).not.toMatch(new RegExp(`${API_KEY}|[Bb]earer|x-team`));
   });
 
