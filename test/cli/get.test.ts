@@ -192,7 +192,7 @@ describe('get', () => {
     expect(named.stderr.replaceAll(/\s+/g, ' ')).toContain(`Agent/day (${id}) has no version 7`);
     expect(named.stderr).toContain('voxform get versions Agent/day ');
     const none = await workspace.run('get', 'versions', id, '7');
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
+    expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('has no version 7')]);
     workspace.emulator.setBehaviour({ noLatestVersion: 'null', versionNumbers: 'text' });
     const listed = await workspace.run('get', 'versions', id, '--output', 'json');
     expect(JSON.parse(listed.stdout)).toMatchObject([{ version: 2 }, { version: 1 }]);

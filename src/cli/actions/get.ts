@@ -270,9 +270,10 @@ async function versionOf(
     return await versions.get(client, id, version === 'latest' ? version : Number(version));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
-    const which = version === 'latest' ? 'published version' : `version ${version}`;
-    throw new UserError(`${nameOf(requested)} has no ${which}`, {
+    const isLatest = version === 'latest';
+    throw new UserError(`${nameOf(requested)} has no ${isLatest ? 'published version' : `version ${version}`}`, {
       hint: advice`Run ${command(`get versions ${given}`)} to list its versions.`,
+      exitCode: isLatest ? ExitCode.error : ExitCode.usage,
       cause,
     });
   }
