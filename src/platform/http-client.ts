@@ -164,15 +164,16 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
      */
     users(path: string) {
       const page = requestSized(path, { per_page: PER_PAGE });
+      const whole = async () => readPage(userRecord(), await fetchPage(path), (count) => count >= PER_PAGE);
       const read = async (cursor?: string) => {
         const received = await page({ cursor });
         if (cursor === undefined && isOpenPage(received)) {
-          const unsized = readPage(userRecord(), await fetchPage(path), (count) => count >= PER_PAGE);
+          const unsized = await whole();
           if (unsized.next !== undefined || unsized.items.length >= PER_PAGE) return unsized;
         }
         return readPage(userRecord(), received, (count) => count !== PER_PAGE);
       };
-      return own(pages(read, byId, { ...storedList, mayIgnoreCursor: true }));
+      return own(pages(read, byId, { ...storedList, whole }));
     },
     /**
      * The filters are in the body. If the cursor of a page points to the page itself, the platform ignores the cursor in the body. The list

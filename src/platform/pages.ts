@@ -11,26 +11,29 @@ export interface RecordPage<T> {
   readonly isRestarted?: boolean;
 }
 
-interface ListBounds {
+interface ListBounds<T> {
   /** The maximum number of pages. No real list is that long, but a faulty list may be endless. */
   readonly maxPages: number;
   /** The number of recent keys and cursors that are checked for repeats. For a list in memory, this covers all records. */
   readonly maxRecent: number;
-  /** True if a repeated page ends the list, for endpoints that may not support cursors. */
-  readonly mayIgnoreCursor?: boolean;
+  /**
+   * For endpoints that may not support cursors: a repeated page ends the list. If that page is full, it may be the start of the list, which
+   * this function then reads without a size.
+   */
+  readonly whole?: () => Promise<RecordPage<T>>;
 }
 
 /** 100,000 records with 20 per page, or 500,000 with 100. No workspace has that many records, and that many fit into memory. */
 const MAX_STORED_PAGES = 5_000;
 
 /** Bounds for a list that is kept in memory. Each record is returned once. */
-export const storedList: ListBounds = {
+export const storedList: ListBounds<never> = {
   maxPages: MAX_STORED_PAGES,
   maxRecent: MAX_STORED_PAGES * PER_PAGE,
 };
 
 /** Bounds for a streamed list, such as millions of calls. New records move others to the next page, so repeats are close together. */
-export const streamedList: ListBounds = {
+export const streamedList: ListBounds<never> = {
   maxPages: 100_000,
   maxRecent: 10 * PER_PAGE,
 };
@@ -45,7 +48,7 @@ export const streamedList: ListBounds = {
 export async function* pages<T>(
   read: (cursor: string | undefined) => Promise<RecordPage<T>>,
   keyOf: (item: T) => string | number,
-  { maxPages, maxRecent, mayIgnoreCursor = false }: ListBounds,
+  { maxPages, maxRecent, whole }: ListBounds<T>,
 ): AsyncGenerator<T> {
   const cursors = new RecentValues<string>(maxRecent);
   const keys = new RecentValues<string | number>(maxRecent);
@@ -53,10 +56,17 @@ export async function* pages<T>(
   let before: string | undefined;
   for (let count = 1; ; count++) {
     const page = await read(cursor);
-    if (mayIgnoreCursor) {
+    if (whole !== undefined) {
       const pageKeys = JSON.stringify(page.items.map(keyOf));
       // Several pages may be empty, each with its own cursor.
-      if ((page.items.length > 0 || page.next === cursor) && pageKeys === before) return;
+      if ((page.items.length > 0 || page.next === cursor) && pageKeys === before) {
+        if (page.items.length !== PER_PAGE) return;
+        const { items } = await whole();
+        if (items.length < PER_PAGE)
+          throw neverEnding(page.path, 'the platform ignores the cursor, so the list may be incomplete');
+        for (const item of items) if (keys.add(keyOf(item))) yield item;
+        return;
+      }
       before = pageKeys;
     }
     if (page.isRestarted === true) cursors.clear();

@@ -237,6 +237,20 @@ describe('the list of users, for which no paging is promised,', () => {
   });
 
   it.each([
+    { reason: 'as many', bare: people(1, 100), count: 100 },
+    { reason: 'more', bare: people(1, 130), count: 130 },
+    { reason: 'fewer', bare: people(1, 20), count: undefined },
+  ])('of a hundred whose cursor is ignored is asked for once without a size: $reason come', async ({ bare, count }) => {
+    const meta = { per_page: 100, next_cursor: 'same' };
+    const page = { data: people(1, 100), meta };
+    const { client, seen } = await clientFor(page, page, { data: bare, meta });
+    const shown = collect(client.users.list());
+    if (count === undefined) expect(await failureFrom(shown)).toMatchObject({ reason: 'cursor-loop' });
+    else expect(await shown).toEqual(people(1, count));
+    expect(seen.map(({ url }) => url)).toEqual([`${path}?per_page=100`, `${path}?per_page=100&cursor=same`, path]);
+  });
+
+  it.each([
     { reason: 'as many', bare: { data: people(1, 100) }, count: 100 },
     { reason: 'more', bare: { data: people(1, 130) }, count: 130 },
     { reason: 'pages', bare: { data: people(1, 20), meta: { next_cursor: 'n' } }, count: 21 },
