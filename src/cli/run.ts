@@ -7,6 +7,7 @@ import { reportFormats } from '../output/formats/index.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, UserError, usageError } from '../problems/user-error.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
+import { ownVariables } from '../values/own-variables.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { CommandAction, Context, Host, Start } from './context.ts';
@@ -174,8 +175,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
     startFolder: host.cwd,
-    // The copy has no prototype. Otherwise, `constructor` would look like a variable that is set.
-    env: Object.assign(Object.create(null) as Record<string, string | undefined>, host.env),
+    env: ownVariables(host.env),
     workspace: more.length === 0 ? workspace : undefined,
     workspaces,
     quiet,

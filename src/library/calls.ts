@@ -6,6 +6,7 @@ import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import type { PlatformOptions, RunContext } from '../runs/run-context.ts';
+import { ownVariables } from '../values/own-variables.ts';
 import { Redactor } from '../values/redactor.ts';
 
 export interface LogEntry {
@@ -89,7 +90,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
   return {
     context: {
       cwd: path.resolve(cwd),
-      env: Object.assign(Object.create(null) as Record<string, string | undefined>, env),
+      env: ownVariables(env),
       workspace,
       log: { warn: logAt('warning'), info: logAt('info'), debug: logAt('debug') },
       interrupts: { stop: signal ?? new AbortController().signal, requests: requests.signal },

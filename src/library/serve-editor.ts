@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from '../manifests/secret-reader.ts';
+import { ownVariables } from '../values/own-variables.ts';
 import { Redactor } from '../values/redactor.ts';
 
 export interface EditorOptions {
@@ -25,7 +26,8 @@ export async function serveEditor(options: EditorOptions): Promise<boolean> {
   const server = await import('../editor/server.ts');
   const { input, output, env = {}, workspace, signal = new AbortController().signal } = options;
   return server.serveEditor({
-    ...{ input, output, env, workspace, signal },
+    ...{ input, output, workspace, signal },
+    env: ownVariables(env),
     usesEnvFile: false,
     readsSecrets: true,
     user: process.getuid?.(),

@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
+import { ownVariables } from '../values/own-variables.ts';
 
 const ENV_FILE = '.env';
 
@@ -22,11 +23,7 @@ export function withEnvFile(folder: string, env: Environment): Environment {
   const found = variablesIn(path.join(folder, ENV_FILE), 'Correct the file, or run with --no-env-file.');
   if (found === undefined) return env;
   const added = Object.entries(found).filter(([name]) => !CONTROL_VARIABLES.test(name));
-  return Object.assign(
-    Object.create(null) as Record<string, string | undefined>,
-    Object.fromEntries(added),
-    withoutUndefined(env),
-  );
+  return ownVariables(Object.fromEntries(added), withoutUndefined(env));
 }
 
 function withoutUndefined(env: Environment): Environment {
@@ -37,10 +34,7 @@ function withoutUndefined(env: Environment): Environment {
  * Returns the variables of a file; undefined if it does not exist or is a folder. A folder with this name belongs to another tool.
  * @throws UserError if the file cannot be read or a line is invalid. The message omits the line, which may be a secret.
  */
-export function variablesIn(
-  file: string,
-  hint = 'Correct the file.',
-): Readonly<Record<string, string | undefined>> | undefined {
+export function variablesIn(file: string, hint = 'Correct the file.'): Environment | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return undefined;
   const fileError = (problem: string, line: number | undefined): UserError =>
     new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, { hint });
@@ -52,5 +46,5 @@ export function variablesIn(
     .split('\n')
     .findIndex((line) => line.trim() !== '' && !line.trim().startsWith('#'));
   if (invalidLine !== -1) throw fileError('expected NAME=value', invalidLine + 1);
-  return parseEnv(read.text);
+  return ownVariables(parseEnv(read.text));
 }

@@ -9,6 +9,7 @@ import { attempt } from '../problems/attempt.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isObject } from '../values/json.ts';
+import { ownVariables } from '../values/own-variables.ts';
 import { Redactor } from '../values/redactor.ts';
 import { UNSAFE } from '../values/unsafe-text.ts';
 import { isExecutable } from '../version.ts';
@@ -176,7 +177,7 @@ class CommandSource implements SecretSource {
       return { value: withoutFinalNewline(text) };
     }
     if (format === 'dotenv') {
-      const value = parseEnv(text)[name];
+      const value = ownVariables(parseEnv(text))[name];
       return value === undefined || value === '' ? undefined : { value };
     }
     const all = attempt(() => JSON.parse(text) as unknown);

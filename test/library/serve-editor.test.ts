@@ -13,7 +13,8 @@ import { editedProject, misspelt } from '../editor/edited-project.ts';
 
 describe('serveEditor', () => {
   it('serves an editor in this process, which goes on when the editor leaves', async () => {
-    await using folder = await editedProject({ 'manifests/a.yaml': misspelt });
+    const text = misspelt.replace('  nmae: day\n', '  nmae: { $env: constructor }\n');
+    await using folder = await editedProject({ 'manifests/a.yaml': text });
     const [input, output] = [new PassThrough(), new PassThrough()];
     const served = serveEditor({ input, output });
     const editor = createProtocolConnection(new StreamMessageReader(output), new StreamMessageWriter(input));
@@ -21,7 +22,7 @@ describe('serveEditor', () => {
     editor.listen();
     await editor.sendRequest(InitializeRequest.type, { processId: null, rootUri: null, capabilities: {} });
     const uri = pathToFileURL(`${folder.root}/manifests/a.yaml`).href;
-    const textDocument = { uri, languageId: 'yaml', version: 1, text: misspelt };
+    const textDocument = { uri, languageId: 'yaml', version: 1, text };
     await editor.sendNotification('textDocument/didOpen', { textDocument });
     expect(await told).toMatchObject({ uri, diagnostics: [{ code: 'unknown-field' }] });
     await editor.sendRequest(ShutdownRequest.type);

@@ -89,6 +89,14 @@ describe('a secret', () => {
     });
   });
 
+  it.each(['constructor', 'toString'])('named %s is found only where it is set', async (name) => {
+    const all = command(['./all'], { format: 'dotenv' });
+    const secrets = [all, { env_file: 'team.env' }];
+    const given = { secrets, scripts: { all: 'echo A=1' }, files: { 'team.env': 'B=2' } };
+    expect(await found(given, name)).toEqual({ [name]: expect.stringContaining('team.env') });
+    expect(await found({ ...given, files: { 'team.env': `${name}=3` } }, name)).toEqual({ [name]: '3' });
+  });
+
   it('is looked up in the list of its workspace, if that has one', async () => {
     const settings = '    secrets: [{ env_file: own.env }]\n';
     const files = { 'own.env': 'A=own\n', 'team.env': 'A=team\n' };
