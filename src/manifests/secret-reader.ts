@@ -108,6 +108,7 @@ export class SecretReader {
     if (first === undefined) return;
     const redactor = new Redactor();
     for (const each of this.#found.values()) if ('value' in each) redactor.add(each.value);
+    for (const each of this.all) if (each.isSet) redactor.add(each.reveal());
     const message = redactor.redact([...failed.keys()].join('\n'));
     throw new UserError(message, first.advice === undefined ? {} : { hint: first.advice });
   }

@@ -194,6 +194,15 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     expect(await found({ secrets, scripts: { one }, env }, 'A')).toBe(message);
   });
 
+  it('shows no secret of the environment that the settings name', async () => {
+    const secrets = ['environment', command(['./one', '{name}'])];
+    const settings = '    vars: { pin: { $secret: PIN } }\n';
+    const one = 'echo "bad: $PIN" >&2; exit 1';
+    expect(await found({ secrets, settings, scripts: { one }, env: { PIN: '48151623' } }, 'A')).toBe(
+      'the secret command "./one A" failed with exit code 1:\n  bad: (secret)',
+    );
+  });
+
   it.each([
     ['./missing', 'the secret command "./missing A" cannot run: program not found: ./missing'],
     ['./voxform.yaml', 'the secret command "./voxform.yaml A" cannot run: ./voxform.yaml is not executable'],
