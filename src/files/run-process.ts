@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -16,6 +17,7 @@ export interface ProcessCall {
 }
 
 export interface ProcessEnd {
+  /** The exit code; 128 plus the signal number if a signal ended the process. */
   readonly code: number;
   /** The last part of the error output. */
   readonly errorOutput: string;
@@ -65,9 +67,9 @@ export async function startProcess(
   child.stdin.on('error', () => undefined);
   const end = async (): Promise<ProcessEnd> => {
     try {
-      const [status] = (await once(child, 'close')) as [number | null];
+      const [code, endedBy] = (await once(child, 'close')) as [number, null] | [null, NodeJS.Signals];
       signal.throwIfAborted();
-      return { code: status ?? 1, errorOutput };
+      return { code: code ?? 128 + constants.signals[endedBy], errorOutput };
     } catch (error) {
       // A missing folder and a missing program cause the same error.
       if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))

@@ -203,6 +203,11 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     );
   });
 
+  it('that a signal ends has the exit code of that signal', async () => {
+    const secrets = [command(['./one', '{name}'])];
+    expect(await found({ secrets, scripts: { one: 'kill -9 $$' } }, 'A')).toMatch(/failed with exit code 137$/);
+  });
+
   it.each([
     ['./missing', 'the secret command "./missing A" cannot run: program not found: ./missing'],
     ['./voxform.yaml', 'the secret command "./voxform.yaml A" cannot run: ./voxform.yaml is not executable'],
