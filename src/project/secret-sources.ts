@@ -50,7 +50,7 @@ export class FolderSource implements SecretSource {
   }
 
   describeMissing(): string {
-    return `its file in ${this.#name} is missing or empty`;
+    return `is missing or empty in ${this.#name}`;
   }
 }
 
@@ -78,7 +78,7 @@ class EnvFileSource implements SecretSource {
   }
 
   describeMissing(): string {
-    return `${path.basename(this.file)} does not set it`;
+    return `is not set in ${path.basename(this.file)}`;
   }
 }
 
@@ -158,7 +158,7 @@ class CommandSource implements SecretSource {
   }
 
   describeMissing(name: string): string | undefined {
-    return this.#matches(name) ? `${formatCommand(this.options.command)} does not print it` : undefined;
+    return this.#matches(name) ? `is not printed by ${formatCommand(this.options.command)}` : undefined;
   }
 
   #argumentsFor(name: string): string[] {

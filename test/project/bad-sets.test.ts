@@ -508,7 +508,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }'),
     },
     expected: [
-      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env, and its file in secrets_dir is missing or empty',
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env, and is missing or empty in secrets_dir',
     ],
   },
   {

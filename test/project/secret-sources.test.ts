@@ -85,7 +85,7 @@ describe('a secret', () => {
       C: 'file of lines',
       D: 'folder',
       EMPTY: 'folder',
-      E: 'the secret E "./all" does not print it, and is not set in the environment or .env, and team.env does not set it, and its file in the folder files is missing or empty',
+      E: 'the secret E is not printed by "./all", and is not set in the environment or .env, and is not set in team.env, and is missing or empty in the folder files',
     });
   });
 
