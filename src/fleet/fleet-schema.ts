@@ -50,7 +50,7 @@ const httpsAddress = z
 
 const pullRequests = z
   .strictObject({
-    token: secretSetting('token', {
+    token: secretSetting({
       description: 'Token for the API of the code host.',
       examples: [{ $secret: 'GITHUB_TOKEN' }],
     }).optional(),
@@ -60,7 +60,7 @@ const pullRequests = z
           .int()
           .min(1)
           .meta({ description: 'Id of the GitHub App.', examples: [12345] }),
-        private_key: secretSetting('private_key', {
+        private_key: secretSetting({
           description: 'Private key of the GitHub App, in PEM format.',
           examples: [{ $secret: 'APP_KEY' }],
         }),
@@ -101,7 +101,7 @@ const source = z
       .refine(isRefName, { error: 'expected the name of a branch or tag' })
       .meta({ description: 'Branch or tag of the repository; default: main.', examples: ['main'] })
       .optional(),
-    webhook: secretSetting('webhook', {
+    webhook: secretSetting({
       description:
         'Secret of a GitHub or GitLab webhook for POST /hooks/SOURCE. Its events make the fleet fetch the source immediately.',
       examples: [{ $secret: 'VOICES_WEBHOOK' }],
@@ -233,7 +233,7 @@ const signIn = z
       .min(1)
       .max(255)
       .meta({ description: 'Id of the client at the provider.', examples: ['voxform'] }),
-    client_secret: secretSetting('client_secret', {
+    client_secret: secretSetting({
       description: 'Secret of the client; not needed for a public client.',
       examples: [{ $secret: 'OIDC_CLIENT_SECRET' }],
     }).optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { didYouMeanOneOf, NO_HINT, suggestion } from '../problems/suggest.ts';
 import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
-import { schemaAt, suggestField } from './schema-fields.ts';
+import { hasField, schemaAt, suggestField } from './schema-fields.ts';
 import { EXAMPLES } from './value-forms.ts';
 
 interface CheckedValue {
@@ -43,6 +43,9 @@ function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
     const message = `${fieldName(path, checked.name)} is missing; it must be ${expectation(schema)}`;
     return [{ code: 'missing-field', message, path, at: 'value' }];
   }
+  const inOption = issue.code === 'invalid_union' ? issuesOfOption(issue, schema, found.value) : [];
+  if (inOption.length > 0)
+    return inOption.flatMap((each) => problemsOf({ ...each, path: [...issue.path, ...each.path] }, checked));
   return [
     {
       ...explain(issue, { name: fieldName(path, checked.name), value: found.value, schema }),
@@ -50,6 +53,13 @@ function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
       at: issue.code === 'invalid_key' ? 'key' : 'value',
     },
   ];
+}
+
+/** Returns the issues of the option that an object probably means: the first that has one of its fields. */
+function issuesOfOption({ errors }: z.core.$ZodIssueInvalidUnion, schema: unknown, value: unknown): z.core.$ZodIssue[] {
+  if (!(schema instanceof z.ZodUnion) || !isObject(value)) return [];
+  const index = schema.options.findIndex((option) => Object.keys(value).some((key) => hasField(option, key)));
+  return errors[index] ?? [];
 }
 
 interface FieldValue {
@@ -148,6 +158,7 @@ export function expectation(schema: unknown): string {
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';
   if (schema instanceof z.ZodEnum) return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
   if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => JSON.stringify(value)).join(' or ');
+  if (schema instanceof z.ZodCustom) return '{ $secret: NAME } or { $env: NAME }';
   if (schema instanceof z.ZodUnion) return [...new Set(schema.options.map(expectation))].join(' or ');
   return 'a value';
 }

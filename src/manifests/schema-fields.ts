@@ -16,7 +16,7 @@ export function unwrapSchema(schema: unknown): unknown {
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = unwrapSchema(root);
   for (const part of path) {
-    if (schema instanceof z.ZodDiscriminatedUnion) schema = schema.options.find((each) => hasField(each, part));
+    if (schema instanceof z.ZodUnion) schema = schema.options.find((each) => hasField(each, part));
     if (schema instanceof z.ZodObject)
       schema = unwrapSchema(Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined);
     else if (schema instanceof z.ZodArray) schema = unwrapSchema(schema.element);
@@ -26,7 +26,7 @@ export function schemaAt(root: unknown, path: DocumentPath): unknown {
   return schema;
 }
 
-function hasField(schema: unknown, name: string | number): boolean {
+export function hasField(schema: unknown, name: string | number): boolean {
   return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name);
 }
 

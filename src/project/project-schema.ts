@@ -77,7 +77,7 @@ const workspaceSchema = (section: SectionSchema) =>
       })
       .optional(),
     [NAME_SETTINGS.KnowledgeBase]: z
-      .record(z.string().min(1), z.string().min(1))
+      .record(z.string().min(1, { error: 'expected a name' }), z.string().min(1))
       .meta({
         description:
           'Names of knowledge bases in this workspace, by their name in the manifests. Identical names can be omitted.',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { about } from '../values/described.ts';
-import { isObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 import { durationSetting } from './duration.ts';
 
@@ -12,9 +11,7 @@ const commandSource = () =>
   z
     .strictObject({
       command: z
-        .array(nonEmptyString(), {
-          error: 'expected the program and its arguments, such as ["pass", "show", "{name}"]',
-        })
+        .array(nonEmptyString())
         .min(1)
         .meta({
           description:
@@ -60,13 +57,6 @@ const commandSource = () =>
 const ALLOWED_SOURCES =
   'expected environment, keychain, { env_file: FILE }, { folder: FOLDER } or { command: [PROGRAM, ARGUMENT, ...] }';
 
-/** Returns the first problem of an entry with a command, or the list of allowed entries. */
-function sourceProblem({ input }: { readonly input?: unknown }): string {
-  const isCommand = isObject(input) && Object.hasOwn(input, 'command');
-  const [issue] = (isCommand && commandSource().safeParse(input).error?.issues) || [];
-  return issue === undefined ? ALLOWED_SOURCES : [issue.path.join('.'), issue.message].filter(Boolean).join(': ');
-}
-
 /** The schema of a list of secret sources. */
 export const secretsSchema = lazy(() =>
   z
@@ -82,7 +72,7 @@ export const secretsSchema = lazy(() =>
           }),
           commandSource(),
         ],
-        { error: sourceProblem },
+        { error: ALLOWED_SOURCES },
       ),
     )
     .min(1)

@@ -25,7 +25,7 @@ export const sealSettings = lazyStrictObject(() => ({
       description: 'Age public keys for which the state is encrypted.',
       examples: [['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p']],
     }),
-  identity: secretSetting('state.seal.identity', {
+  identity: secretSetting({
     description: 'The private keys of one or more recipients, each on its own line.',
     examples: [{ $secret: 'STATE_IDENTITY' }],
   }),

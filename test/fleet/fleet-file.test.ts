@@ -183,7 +183,7 @@ retention: 1d
       [
         '4:11 issuer: expected an https address',
         '5:14 client_id must be a string of 1 to 255 characters, got ""',
-        '6:18 client_secret: client_secret must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
+        '6:18 client_secret: must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
         '7:10 roles: expected at least one role',
         '7:12 unknown field "owner"',
       ],

@@ -125,6 +125,32 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'entries of secrets with several mistakes',
+    text: `${PLAIN_PROJECT}secrets: [{ command: [x, "{name}"], format: yaml, names: A, foo: 1 }, { folder: "" }, { file: x }]\n`,
+    expected: [
+      ':7:45 secrets[0].format not-allowed format must be one of "text", "json", "dotenv", got "yaml"',
+      ':7:58 secrets[0].names wrong-type names must be a list, got "A"',
+      ':7:61 secrets[0].foo unknown-field unknown field "foo"',
+      ':7:81 secrets[1].folder out-of-range folder must not be empty',
+      ':7:87 secrets[2] wrong-type secrets[2]: expected environment, keychain, { env_file: FILE }, { folder: FOLDER } or { command: [PROGRAM, ARGUMENT, ...] }',
+    ],
+  },
+  {
+    reason: 'secrets of a state that are text or missing',
+    text: `${PLAIN_PROJECT}state: { backend: http, address: "https://x.example.com", username: 3, password: p, seal: { recipients: [] } }\n`,
+    expected: [
+      ':7:69 state.username wrong-type username must be a string or { $secret: NAME } or { $env: NAME }, got 3',
+      ':7:82 state.password bad-format password: must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
+      ':7:85 state.seal.identity missing-field identity is missing; it must be { $secret: NAME } or { $env: NAME }',
+      ':7:105 state.seal.recipients out-of-range recipients must be a list of at least 1 item, got 0',
+    ],
+  },
+  {
+    reason: 'a knowledge base without a name',
+    text: `${PLAIN_PROJECT}    knowledge_bases: { "": FAQ }\n`,
+    expected: [':7:24 workspaces.test.knowledge_bases."" bad-key "": expected a name'],
+  },
+  {
     reason: 'a base URL without scheme',
     text: PLAIN_PROJECT.replace('https://', ''),
     expected: [

@@ -9,10 +9,10 @@ interface SettingDescription {
 }
 
 /** Returns the schema of a secret setting: `{ $secret: NAME }` or `{ $env: NAME }`, never plain text. */
-export function secretSetting(name: string, about: SettingDescription): z.ZodType<Secret> {
+export function secretSetting(about: SettingDescription): z.ZodType<Secret> {
   return z
     .instanceof(Secret, {
-      error: `${name} must not be in the file as text; use { $secret: NAME } or { $env: NAME }`,
+      error: 'must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
     })
     .meta({ ...about, examples: [...about.examples] })
     .register(settingForms, { forms: ['$secret', '$env'] });

@@ -20,11 +20,11 @@ export const azureSettings = lazyStrictObject(() => ({
     'Address of the account in another cloud; default: https://ACCOUNT.blob.core.windows.net.',
     'https://acmevoxform.blob.core.usgovcloudapi.net',
   ).optional(),
-  connection_string: secretSetting('connection_string', {
+  connection_string: secretSetting({
     description: 'Connection string of the account, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_CONNECTION' }],
   }).optional(),
-  sas_token: secretSetting('sas_token', {
+  sas_token: secretSetting({
     description: 'Shared access signature, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SAS' }],
   }).optional(),

@@ -35,7 +35,7 @@ const settings = lazyStrictObject(() => ({
     description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
     examples: ['gitlab-ci-token'],
   }).optional(),
-  password: secretSetting('password', {
+  password: secretSetting({
     description: 'Password or token, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_TOKEN' }],
   }).optional(),

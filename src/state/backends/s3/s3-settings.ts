@@ -24,11 +24,11 @@ export const s3Settings = lazyStrictObject(() => ({
     description: 'Access key; default: the credentials that the AWS SDK finds.',
     examples: [{ $secret: 'STATE_ACCESS_KEY_ID' }],
   }).optional(),
-  secret_access_key: secretSetting('secret_access_key', {
+  secret_access_key: secretSetting({
     description: 'Secret access key, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SECRET_ACCESS_KEY' }],
   }).optional(),
-  session_token: secretSetting('session_token', {
+  session_token: secretSetting({
     description:
       'Session token of temporary credentials, as { $secret: NAME } or { $env: NAME }. Plain text is refused.',
     examples: [{ $secret: 'STATE_SESSION_TOKEN' }],
