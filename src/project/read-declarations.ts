@@ -126,7 +126,8 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   for (const entry of entries) findings.push({ severity: 'error', ...entry });
   if (files.length === 0 && findings.length === 0) {
     const included = project.manifests.filter((pattern) => !pattern.startsWith('!'));
-    const message = `no manifests: no file matches ${included.join(', ')}`;
+    const reason = included.length === 0 ? 'the patterns only exclude files' : `no file matches ${included.join(', ')}`;
+    const message = `no manifests: ${reason}`;
     findings.push({ severity: 'warning', code: 'no-manifests', message, ...location, ...place('manifests') });
   }
   return files;

@@ -50,6 +50,11 @@ const rows: readonly Row[] = [
     expected: ['voxform.yaml:1:12 manifests warning no-manifests no manifests: no file matches *.yaml'],
   },
   {
+    reason: 'patterns that only exclude',
+    files: { 'voxform.yaml': `manifests: ["!old/**"]\n${PLAIN_PROJECT}`, 'manifests/a.yaml': agent('a') },
+    expected: ['voxform.yaml:1:12 manifests warning no-manifests no manifests: the patterns only exclude files'],
+  },
+  {
     reason: 'a pattern that leads out of the project',
     files: { 'voxform.yaml': `manifests:\n  - ../shared/*.yaml\n${PLAIN_PROJECT}` },
     expected: [
