@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { command } from '../trust/in-process.ts';
@@ -65,6 +65,7 @@ describe('fmt', () => {
     const { code, stdout, stderr } = await run(folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'manifests/a.yaml\n' });
     expect(stderr).toMatch(/manifests\/broken\.yaml:\d+:\d+ /);
+    expect((await run(folder)).stderr).toContain('3 files checked: 1 cannot be formatted.');
     expect(await read(folder, 'manifests/a.yaml')).toBe(TIDY);
     expect(await read(folder, 'manifests/broken.yaml')).toBe(BROKEN);
   });
@@ -86,6 +87,11 @@ describe('fmt', () => {
     const outside = await command(['fmt', '../z.yaml', '-C', 'x'], { cwd: folder.root });
     expect(outside.code).toBe(1);
     expect(outside.stderr).toContain('is outside the project folder');
+    await writeFile(path.join(folder.root, 'prompt.md'), '# Greeting\n\n\n\n- Say hello.\n');
+    const prompt = await run(folder, 'z.yaml', 'prompt.md');
+    expect(prompt).toMatchObject({ code: 1, stdout: '' });
+    expect(prompt.stderr).toContain('prompt.md is not a YAML or JSON file');
+    expect(await read(folder, 'prompt.md')).toContain('\n\n\n\n');
     expect((await run(folder, 'none.yaml')).stderr.replaceAll(/\s+/g, ' ')).toContain('no such file');
   });
 });

@@ -33,15 +33,24 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
   const lines = shown.map(({ file }) => `${escapeControls(file)}\n`).join('');
   terminal.out(options.diff ? renderFileDiffs(shown, terminal.style) : lines);
   if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));
-  log.info(summaryOf(edits.length, count, isWriting));
+  const failed = new Set(diagnostics.map(({ file }) => file)).size;
+  log.info(summaryOf({ count, changed: edits.length, failed, isWriting }));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
   return isWrong ? ExitCode.error : ExitCode.ok;
 }
 
-function summaryOf(changed: number, count: number, isWriting: boolean): string {
+interface Summary {
+  /** The numbers of all files, of those that are not in canonical form, and of those that cannot be formatted. */
+  readonly count: number;
+  readonly changed: number;
+  readonly failed: number;
+  readonly isWriting: boolean;
+}
+
+function summaryOf({ count, changed, failed, isWriting }: Summary): string {
   if (count === 0) return 'No files to format.';
   if (changed > 0) return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'not formatted'}.`;
-  return `${plural(count, 'file')} checked: all formatted.`;
+  return `${plural(count, 'file')} checked: ${failed > 0 ? `${failed} cannot be formatted` : 'all formatted'}.`;
 }
 
 async function filesOfProject(cwd: string, env: Context['env']) {
@@ -51,7 +60,7 @@ async function filesOfProject(cwd: string, env: Context['env']) {
 
 /**
  * Returns the project folder, and the files in it that the command line names.
- * @throws UserError for a file outside of the project.
+ * @throws UserError for a file outside of the project, and for one that can be no manifest, such as a prompt.
  */
 function filesNamed(folder: string, cwd: string, names: readonly string[]) {
   const root = resolveLinks(folder);
@@ -63,7 +72,10 @@ function filesNamed(folder: string, cwd: string, names: readonly string[]) {
       const hint = 'Pass the folder of its project with -C DIR.';
       throw new UserError(`${name} is outside the project folder`, { hint });
     }
-    if (!statSync(absolute).isDirectory()) return [relative];
+    if (!statSync(absolute).isDirectory()) {
+      if (/\.(ya?ml|json)$/i.test(name)) return [relative];
+      throw new UserError(`${name} is not a YAML or JSON file`);
+    }
     const inside = relative === '' ? '' : `${relative.replace(/[[\]{}()*?!+@\\]/g, '\\$&')}/`;
     return [...findFiles(root, [`${inside}**/*.{yaml,yml,json}`]).files];
   });
