@@ -146,17 +146,29 @@ export interface Acceptance extends Pick<AcceptableValues, 'refused' | 'unmoved'
   readonly accepted: readonly WantedValue[];
 }
 
-/** Returns the edits that write these values to the project's files. Reads files, but does not write them. */
+/**
+ * Returns the edits that write these values to the project's files. Values that contain a known secret are refused. Reads files, but does not
+ * write them.
+ */
 export async function acceptanceOf(
-  { project, workspace, context: { env } }: OpenWorkspace,
-  { wanted, records, refused, unmoved, unshown = [] }: FoundValues,
+  opened: OpenWorkspace,
+  { wanted: found, records, refused, unmoved, unshown = [] }: FoundValues,
 ): Promise<Acceptance> {
-  const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
+  const { project, workspace, context } = opened;
+  const isSecret = (text: string): boolean => opened.withoutSecrets(text) !== text;
+  const { secret = [], wanted = [] } = Object.groupBy(found, ({ value }) =>
+    isSecret(JSON.stringify(value)) ? 'secret' : 'wanted',
+  );
+  const edits = await planEdits({ project, workspace, kinds, lookups, env: context.env, wanted, records });
   const refusedFields = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
   return {
     files: edits.files,
     accepted: wanted.filter(({ address, path }) => !refusedFields.has(`${address} ${path}`)),
-    refused: [...refused, ...edits.refused],
+    refused: [
+      ...refused,
+      ...secret.map(({ address, path }) => ({ address, path, why: 'the value contains a secret' })),
+      ...edits.refused,
+    ],
     unmoved,
     unshown,
   };

@@ -174,6 +174,21 @@ describe('accept', () => {
     expect(stdout).not.toContain('a-long-secret-key');
   });
 
+  it('writes no value that contains a secret, nor does a rollback', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { ids, run, read, edit } = await applied(workspace);
+    edit('Agent/night', { prompt_config: { prompt: 'Say a-long-secret-key.' } });
+    workspace.emulator.dashboard.publishAgent(ids['Agent/night'] ?? '');
+    for (const args of [['accept'], ['rollback', 'Agent/night', '--to', '1']]) {
+      const { code, stdout } = await run(...args, '--auto-approve', '--output', 'json');
+      expect([code, JSON.parse(stdout)]).toMatchObject([
+        1,
+        { files: [], refused: [{ path: 'prompt_config.prompt', why: 'the value contains a secret' }] },
+      ]);
+    }
+    expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+  });
+
   it('takes the platform for right where the manifest moved too', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit } = await applied(workspace);

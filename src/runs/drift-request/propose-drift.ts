@@ -30,15 +30,9 @@ export interface RequestWriter {
   ended(subject: RequestSubject): string;
 }
 
-/** Returns the edits that make the manifests match the platform. Values that contain secrets are refused. */
+/** Returns the edits that make the manifests match the platform. */
 export async function proposeDrift(facts: DriftFacts): Promise<Acceptance> {
-  const found = await driftValues(facts);
-  const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
-  const { secret = [], wanted = [] } = Object.groupBy(found.wanted, ({ value }) =>
-    isSecret(JSON.stringify(value)) ? 'secret' : 'wanted',
-  );
-  const refused = secret.map(({ address, path }) => ({ address, path, why: 'the value contains a secret' }));
-  return acceptanceOf(facts.opened, { ...found, wanted, refused: [...found.refused, ...refused] });
+  return acceptanceOf(facts.opened, await driftValues(facts));
 }
 
 interface ProposalInput extends Pick<DriftFacts, 'opened' | 'drift'> {
