@@ -5,6 +5,7 @@ import { isInside } from '../manifests/read-file.ts';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Role, roles } from '../operator/roles.ts';
 import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
+import { toMilliseconds } from '../platform/date-range.ts';
 import { usageError } from '../problems/user-error.ts';
 import type { PlanningOptions, Waiver } from '../runs/run-context.ts';
 import { isObject, tryParseJson } from '../values/json.ts';
@@ -367,5 +368,5 @@ export function kindsInCalls(kinds: ReadonlyMap<string, Kind>): string {
 export const ALL_CALLS = new Date(0);
 
 export function parseDate(text: string): Date {
-  return new Date(checkedDateOrTime(text));
+  return new Date(toMilliseconds(checkedDateOrTime(text)));
 }

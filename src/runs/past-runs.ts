@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toMilliseconds } from '../platform/date-range.ts';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { type RunRecord, runRecord, runResults } from '../state/run-history.ts';
 import type { StateStore } from '../state/store.ts';
@@ -48,7 +49,7 @@ interface HistorySelection {
 
 /** Returns the newest runs since `since` that concern the address. */
 export function selectRuns(runs: readonly PastRun[], { address, since, limit }: HistorySelection): readonly PastRun[] {
-  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : toMilliseconds(since);
   const isAbout = ({ resources = [] }: PastRun): boolean =>
     address === undefined || resources.some((each) => each.address === address || each.from === address);
   return runs.filter((run) => Date.parse(run.began) >= earliest && isAbout(run)).slice(0, limit);

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { checkedDateOrTime } from '../../src/cli/flags.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkedDateOrTime, parseDate } from '../../src/cli/flags.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 describe('dates of the command line', () => {
   it.each(['2026-01-31', '2024-02-29', '2026-01-31T09:30', '2026-01-31T23:59:59.5Z', '2026-01-31 09:30:00+02:00'])(
@@ -21,5 +23,11 @@ describe('dates of the command line', () => {
     '2026-01-01x',
   ])('refuses %j', (text) => {
     expect(() => checkedDateOrTime(text)).toThrow('Expected a date');
+  });
+
+  it.each(['2026-01-31T09:30', '2026-01-31T10:30+01:00'])('reads %s as the same time in any zone', (text) => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    expect(new Date(2026, 0, 31, 18, 30).toISOString()).toBe('2026-01-31T09:30:00.000Z');
+    expect(parseDate(text).toISOString()).toBe('2026-01-31T09:30:00.000Z');
   });
 });

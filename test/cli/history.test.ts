@@ -89,6 +89,9 @@ it('tells of every run that locked the state what it did and how it ended', asyn
   expect((await runsIn(w, 'Agent/day')).map((run) => run.command)).toEqual(['import', 'state mv', 'apply']);
   expect((await runsIn(w, '-n', '2')).map((run) => run.command)).toEqual(['apply', 'import']);
   expect(await runsIn(w, '--since', '2999-01-01')).toEqual([]);
+  const anHourLater = new Date(Date.now() + 3_600_000).toISOString().slice(0, 19);
+  const inTokyo = w.start(['history', '--since', anHourLater], { env: { TZ: 'Asia/Tokyo' } });
+  expect((await inTokyo.ended).stdout).toBe('');
 });
 
 it('tells of failures, guards and interrupts, and has no value that an answer repeats', async () => {

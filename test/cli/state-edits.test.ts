@@ -342,6 +342,12 @@ describe('state resolve', () => {
     const run = (since: string) =>
       workspace.run('state', 'resolve', '--all', '--since', since, '--not-created', '--auto-approve');
     expect((await run('2999-01-01')).stderr).toContain('No unknown creates.');
+    const anHourLater = new Date(Date.parse(latest) + 3_600_000).toISOString().slice(0, 19);
+    const inTokyo = workspace.start(
+      ['state', 'resolve', '--all', '--since', anHourLater, '--not-created', '--auto-approve'],
+      { env: { TZ: 'Asia/Tokyo' } },
+    );
+    expect((await inTokyo.ended).stderr).toContain('No unknown creates.');
     expect((await run(latest)).code).toBe(0);
     expect(Object.keys(await open()).sort()).toEqual(
       sent.filter(({ since }) => since < latest).map(({ address }) => address),

@@ -3,6 +3,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
+import { toMilliseconds } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -79,7 +80,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
 
 /** Returns the addresses of the unknown creates that were sent at or after `since`. */
 function sentSince({ pending }: State, since: string | undefined): string[] {
-  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : toMilliseconds(since);
   return [...pending]
     .filter(([, create]) => Date.parse(create.since) >= earliest)
     .map(([address]) => address)

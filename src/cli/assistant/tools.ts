@@ -368,7 +368,7 @@ export const tools: Readonly<Record<string, Tool>> = {
       skip,
       address: address.optional().describe('Only runs that changed this resource.'),
       number: z.int().min(1).max(200).default(20).describe('Maximum number of runs.'),
-      since: text().optional().describe('Only runs since this date or time.'),
+      since: text().optional().describe('Only runs since this date or time, in UTC.'),
     }),
     result: open({ runs: z.array(object), more }),
     list: 'runs',

@@ -40,7 +40,11 @@ export const stateCommands = {
         .argument('[address...]', ADDRESS, collectAddress)
         .requiredOption('--not-created', 'Confirm that the records do not exist')
         .option('--all', 'All unknown creates, with one approval prompt')
-        .option('--since <time>', 'With --all: only creates sent at this date or time, or later', checkedDateOrTime)
+        .option(
+          '--since <time>',
+          'With --all: only creates sent at this date or time, in UTC, or later',
+          checkedDateOrTime,
+        )
         .option('--auto-approve', 'Skip the approval prompt')
         .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
       withLock(state.command('mv'))
@@ -116,7 +120,7 @@ export const stateCommands = {
         )
         .argument('[address]', 'Only runs that changed this resource', checkedAddress)
         .option('-n, --number <count>', 'Maximum number of runs', parsePositiveInteger, 20)
-        .option('--since <time>', 'Only runs since this date or time', checkedDateOrTime)
+        .option('--since <time>', 'Only runs since this date or time, in UTC', checkedDateOrTime)
         .addOption(outputOption(['text', 'json', 'jsonl']))
         .action(perform(async () => (await import('../actions/history.ts')).history));
       history
