@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readTextFile } from '../manifests/read-file.ts';
+import { isInside, readTextFile, realPath } from '../manifests/read-file.ts';
 import { renderDiagnostics } from '../output/diagnostics.ts';
 import { createExcerpts, type Excerpt } from '../output/source-excerpt.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
@@ -41,6 +41,18 @@ export function withPathsFromCwd<T extends { readonly file: string }>(
     ...item,
     file: path.relative(cwd, path.join(projectFolder, item.file)).replaceAll(path.sep, '/'),
   }));
+}
+
+/**
+ * Returns the project folder in the repository of a CI job, with a final slash, because annotations and test reports name files by their
+ * path in the repository. Empty for its root, and outside of a job.
+ */
+export function folderInRepository({ projectFolder, env }: Pick<Context, 'projectFolder' | 'env'>): string {
+  const checkout = env.GITHUB_WORKSPACE || env.CI_PROJECT_DIR;
+  if (projectFolder === undefined || !checkout) return '';
+  const [root, folder] = [realPath(checkout), realPath(projectFolder)];
+  const relative = isInside(folder, root) ? path.relative(root, folder).replaceAll(path.sep, '/') : '';
+  return relative === '' ? '' : `${relative}/`;
 }
 
 /** Renders the diagnostics with paths relative to the current folder, and with source lines if the stream is a terminal. */

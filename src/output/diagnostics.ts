@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { type Diagnostic, positionText } from '../problems/diagnostic.ts';
 import { escapeControls } from './escape-controls.ts';
 import { type Html, html, joined } from './html/html.ts';
@@ -52,11 +53,14 @@ export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   return { valid: errors === 0, errors, warnings, diagnostics };
 }
 
-/** Returns GitHub workflow commands, one per line. GitHub displays them as annotations in a pull request. */
-export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
+/**
+ * Returns GitHub workflow commands, one per line. GitHub displays them as annotations in a pull request.
+ * @param folder the project folder in the repository, with a final slash; empty for its root.
+ */
+export function diagnosticsGithub(diagnostics: readonly Diagnostic[], folder = ''): string {
   return diagnostics
     .map(({ severity, message, file, line, column, code }) =>
-      githubCommand(severity, { file, line, col: column, title: `voxform: ${code}` }, message),
+      githubCommand(severity, { folder, file, line, col: column, title: `voxform: ${code}` }, message),
     )
     .join('');
 }
@@ -74,15 +78,18 @@ function tally(diagnostics: readonly Diagnostic[]) {
   return { errors, warnings: diagnostics.length - errors };
 }
 
-/** Returns JUnit XML with a test case for each file with problems. An error fails the test case. Warnings are printed as its output. */
-export function diagnosticsJunit(diagnostics: readonly Diagnostic[]): string {
+/**
+ * Returns JUnit XML with a test case for each file with problems. An error fails the test case. Warnings are printed as its output.
+ * @param folder the project folder in the repository, with a final slash; empty for its root.
+ */
+export function diagnosticsJunit(diagnostics: readonly Diagnostic[], folder = ''): string {
   const byFile = [...Map.groupBy(diagnostics, ({ file }) => file)];
   const failures = byFile.filter(([, problems]) => problems.some(isError)).length;
   const totals = html`tests="${byFile.length}" failures="${failures}" errors="0"`;
   return html`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="voxform validate" ${totals}>
   <testsuite name="manifests" ${totals} skipped="0">
-${byFile.map(([file, problems]) => testCase(file, problems))}  </testsuite>
+${byFile.map(([file, problems]) => testCase(pathIn(folder, file), problems))}  </testsuite>
 </testsuites>
 `.text;
 }
@@ -115,6 +122,8 @@ function isError({ severity }: Diagnostic): boolean {
 export type AnnotationLevel = 'error' | 'warning' | 'notice';
 
 interface AnnotationPosition {
+  /** The project folder in the repository, with a final slash. */
+  readonly folder?: string | undefined;
   readonly file?: string | undefined;
   /** Lines and columns start at 1. */
   readonly line?: number | undefined;
@@ -124,12 +133,18 @@ interface AnnotationPosition {
 
 /** Returns a GitHub Actions workflow command, with a final line feed, which annotates a position in a file. */
 export function githubCommand(level: AnnotationLevel, position: AnnotationPosition, message: string): string {
-  const properties = Object.entries(position)
+  const { folder = '', file, ...rest } = position;
+  const properties = Object.entries({ file: file && pathIn(folder, file), ...rest })
     .filter(([, value]) => value !== undefined)
     // Colons and commas would end the property.
     .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`)
     .join(',');
   return `::${level}${properties === '' ? '' : ` ${properties}`}::${escapeData(message)}\n`;
+}
+
+/** Returns the path of a file in the repository. A policy file outside of the project has an absolute path. */
+function pathIn(folder: string, file: string): string {
+  return path.isAbsolute(file) ? file : folder + file;
 }
 
 /** Escapes control characters and the percent sign, which starts an escape sequence of GitHub. */

@@ -38,6 +38,8 @@ export interface ReportOptions {
   readonly quiet?: boolean | undefined;
   /** The selection of the workspace in printed commands. */
   readonly selection?: WorkspaceSelection;
+  /** The project folder in the repository of the CI job, with a final slash; empty for its root. */
+  readonly folder?: string | undefined;
 }
 
 export interface ResourceMark {

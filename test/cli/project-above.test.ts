@@ -47,6 +47,29 @@ describe('a command run below the project', () => {
     expect(JSON.parse(json.stdout).diagnostics[0].file).toBe('manifests/b.yaml');
   });
 
+  it.each(['GITHUB_WORKSPACE', 'CI_PROJECT_DIR'])('names files from the root of a checkout, %s', async (variable) => {
+    await using workspace = await testWorkspace({
+      'voices/manifests/a.yaml': agentManifest('a'),
+      'voices/broken/manifests/b.yaml': agentManifest('b').replace('prompt:', 'promt:'),
+    });
+    const { root } = workspace.folder;
+    const file = projectFile(workspace.emulator);
+    await workspace.folder.write('voices/voxform.yaml', file);
+    await workspace.folder.write('voices/broken/voxform.yaml', file);
+    const run = async (folder: string, ...args: string[]) => {
+      const env = { VOXFORM_API_KEY: API_KEY, [variable]: root };
+      return (await command(args, { cwd: path.join(root, folder), env })).stdout;
+    };
+    const invalid = await run('voices/broken', 'validate', '--output', 'github');
+    expect(invalid).toContain('::error file=voices/broken/manifests/b.yaml,line=8');
+    const junit = await run('voices/broken', 'validate', '--output', 'junit');
+    expect(junit).toContain(' file="voices/broken/manifests/b.yaml"');
+    const planned = await run('voices', 'plan', '--output', 'github', '--out', 'a.plan');
+    expect(planned).toContain('::notice file=voices/manifests/a.yaml,line=1');
+    expect(await run('voices', 'show', 'a.plan', '--output', 'github')).toBe(planned);
+    expect(await run('voices', 'validate', '--output', 'text')).toContain('Valid');
+  });
+
   it('looks nowhere else with -C', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);

@@ -13,6 +13,7 @@ import type { PlanningOptions } from '../../runs/run-context.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags, WorkspacesFlags } from '../flags.ts';
+import { folderInRepository } from '../project-context.ts';
 
 /** Plans all resources in scope, and shows the progress. */
 export async function planAll(context: Context, planning: Planning): Promise<PlanResult> {
@@ -65,7 +66,7 @@ export function withPlan<T>(
 
 /** Prints the report of one or of several workspaces in the requested format. */
 export async function report(
-  { terminal, verbose, quiet, now }: Context,
+  context: Context,
   {
     output,
     full,
@@ -74,8 +75,12 @@ export async function report(
   }: ReportFlags & { readonly selection?: WorkspaceSelection; readonly isSaved?: true },
   subject: Report | SeveralReports,
 ): Promise<void> {
+  const { terminal, verbose, quiet, now } = context;
   const { format } = await reportFormats[output]();
-  const presentation = { style: terminal.style, verbose, full, quiet, selection, ...(!isSaved && { made: now() }) };
+  const presentation = {
+    ...{ style: terminal.style, verbose, full, quiet, selection, folder: folderInRepository(context) },
+    ...(!isSaved && { made: now() }),
+  };
   const isSeveral = 'reports' in subject;
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }

@@ -32,7 +32,8 @@ export async function show(context: Context, options: ShowOptions): Promise<void
   const { voxform_version: madeBy } = document;
   if (madeBy !== VERSION) context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
   const plan = planReport(document);
-  await report(context, { ...options, selection: selectionOf(plan), isSaved: true }, plan);
+  const inFolder = { ...context, projectFolder: context.cwd };
+  await report(inFolder, { ...options, selection: selectionOf(plan), isSaved: true }, plan);
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Desired } from '../../project/project.ts';
 import { sharedDiagnostics, validateProject } from '../../runs/validate-project.ts';
 import type { Context } from '../context.ts';
 import { type PolicyFlags, type WorkspacesFlags, withPolicyFiles } from '../flags.ts';
-import { diagnosticsText } from '../project-context.ts';
+import { diagnosticsText, folderInRepository } from '../project-context.ts';
 import { requestedWorkspaces } from './report.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
@@ -54,8 +54,8 @@ function render(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, co
   const formats: Record<DiagnosticFormat, () => string> = {
     text: () => diagnosticsText(context, diagnostics, 'out'),
     json: () => jsonText(diagnosticsJson(diagnostics)),
-    junit: () => diagnosticsJunit(diagnostics),
-    github: () => diagnosticsGithub(diagnostics),
+    junit: () => diagnosticsJunit(diagnostics, folderInRepository(context)),
+    github: () => diagnosticsGithub(diagnostics, folderInRepository(context)),
   };
   return formats[output]();
 }

@@ -31,6 +31,7 @@ interface GithubOptions extends ReportOptions {
 interface AnnotationWording {
   title(what: string): string;
   readonly selection: WorkspaceSelection;
+  readonly folder: string | undefined;
 }
 
 /** The groups that require no action by the user. */
@@ -40,9 +41,9 @@ const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'repl
  * Returns annotations for GitHub Actions: the planned, observed or executed changes of each declared resource at its manifest, warnings and
  * guards. Annotations that need attention come first, because GitHub shows only the first ten of each level.
  */
-export function reportGithub(report: Report, { workspace, quiet, selection }: GithubOptions = {}): string {
+export function reportGithub(report: Report, { workspace, quiet, selection, folder }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
-  const wording = { title, selection };
+  const wording = { title, selection, folder };
   const { what, document, applied } = report;
   const ended = applied && earlyEnd(applied);
   const early = applied?.interrupted === undefined ? 'stopped early' : 'interrupted';
@@ -59,7 +60,7 @@ export function reportGithub(report: Report, { workspace, quiet, selection }: Gi
   ];
   return [
     ...(ended === undefined ? [] : [githubCommand('warning', { title: title(early) }, ended)]),
-    ...(document.violations ?? []).map((each) => violationAnnotation(each, title)),
+    ...(document.violations ?? []).map((each) => violationAnnotation(each, wording)),
     ...document.guards.map((guard) => githubCommand('warning', { title: title('guard') }, guardText(guard))),
     ...of(false),
     ...(what === 'drift' ? [] : remarks),
@@ -76,16 +77,16 @@ interface AnnotationContext {
 /** Returns the annotation of a resource. An undeclared resource has an annotation only if it has a result, so that failures are visible. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
-  const { title, selection } = wording;
+  const { title, selection, folder } = wording;
   const outcome = outcomeOf(report, resource, selection);
   if (outcome !== undefined) {
     const level = group.key === 'failed' ? 'error' : group.key === 'done' ? 'notice' : 'warning';
     const result = report.applied?.results.get(address);
     const details = result?.status === 'done' ? [result.id === null ? 'done' : `id ${result.id}`] : outcome.details;
-    return githubCommand(level, { ...source, title: title(`${outcome.word} ${address}`) }, details.join('; '));
+    return githubCommand(level, { folder, ...source, title: title(`${outcome.word} ${address}`) }, details.join('; '));
   }
   if (source === null) return '';
-  const target = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
+  const target = { folder, ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
   const paths = changes.map(({ path }) => path);
   const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, MAX_FIELDS)}`;
   if (report.what === 'drift') return githubCommand('warning', target, fields ?? group.explanation ?? '');
@@ -102,39 +103,39 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
 function warningAnnotation(
   { address, ...remark }: PlanWarning,
   { resources }: PlanDocument,
-  { title, selection }: AnnotationWording,
+  { title, selection, folder }: AnnotationWording,
 ): string {
   const message = remarkText(remark, selection);
   const source = resources.find((resource) => resource.address === address)?.source;
   const about = address === null ? message : `${address}: ${message}`;
-  return githubCommand('warning', { ...source, title: title('warning') }, about);
+  return githubCommand('warning', { folder, ...source, title: title('warning') }, about);
 }
 
 /** Returns an annotation at the field that violates the rule, if the field is known. */
 function violationAnnotation(
   { rule, severity, address, message, source, waived }: Violation,
-  title: AnnotationWording['title'],
+  { title, folder }: AnnotationWording,
 ): string {
   const level = waived !== undefined ? 'notice' : severity === 'deny' ? 'error' : 'warning';
   const { file, line, column } = source ?? {};
   const text = `${address}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
-  return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, text);
+  return githubCommand(level, { folder, file, line, col: column, title: title(`policy ${rule}`) }, text);
 }
 
 /** Returns the failures, then the annotations of each workspace with its name in the titles. */
 export function severalGithub(
   { reports, failures }: SeveralReports,
-  { quiet }: Pick<GithubOptions, 'quiet'> = {},
+  { quiet, folder }: Pick<GithubOptions, 'quiet' | 'folder'> = {},
 ): string {
   return [
     ...failures.map(({ workspace, message, hint, diagnostics = [] }) => {
       const text = hint === undefined ? message : `${message} (${hint})`;
       const failed = githubCommand('error', { title: `voxform ${workspace}: failed` }, text);
-      return failed + diagnosticsGithub(diagnostics);
+      return failed + diagnosticsGithub(diagnostics, folder);
     }),
     ...reports.map((report) => {
       const { workspace } = report.document;
-      return reportGithub(report, { workspace, quiet, selection: selectionOf(report) });
+      return reportGithub(report, { workspace, quiet, folder, selection: selectionOf(report) });
     }),
   ].join('');
 }
