@@ -182,6 +182,5 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 export function examplesOf(command: string): readonly string[] {
-  const lines = Object.hasOwn(examples, command) ? examples[command] : undefined;
-  return (lines ?? []).map((line) => `voxform ${line}`);
+  return (examples[command] ?? []).map((line) => `voxform ${line}`);
 }

@@ -91,7 +91,8 @@ export class Reader {
   }
 
   #operand(word: string): void {
-    const next = this.#operands.length === 0 ? commandNamed(this.#command, word) : undefined;
+    const isName = this.#operands.length === 0;
+    const next = isName ? this.#command.commands.find((command) => command.name() === word) : undefined;
     if (next !== undefined) this.#command = next;
     // `help` before a command does not change its completion.
     else if (word !== 'help' || this.#command.commands.length === 0) this.#operands.push(word);
@@ -132,10 +133,6 @@ export class Reader {
 
 function nameOf({ long, short }: Option): string {
   return long ?? short ?? '';
-}
-
-function commandNamed(parent: Command, name: string): Command | undefined {
-  return parent.commands.find((command) => command.name() === name || command.aliases().includes(name));
 }
 
 function argumentAt({ registeredArguments }: Command, index: number): Argument | undefined {
