@@ -119,5 +119,5 @@ export interface Sources {
   /** Returns the repository of a project and the project's path in the repository. */
   origin(source: string, project: string): ProjectOrigin;
   /** Removes the files of all other versions. `versions` must contain every version that a row of the source refers to. */
-  keep(source: string, versions: ReadonlySet<string>): Promise<void>;
+  keep(source: string, versions: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
 }

@@ -272,7 +272,8 @@ export class FleetServer {
     const { database, sources, log } = this.#options;
     for (const { name } of sources.all) {
       const versions = await versionsInUse(database, name);
-      await sources.keep(name, versions).catch((error: unknown) => {
+      await sources.keep(name, versions, this.#stop.signal).catch((error: unknown) => {
+        if (this.#stop.signal.aborted) return;
         const message = `cannot remove old checkouts of the source ${name}: ${messageOf(error)}`;
         log.entry('warning', message, { event: 'checkouts' });
       });

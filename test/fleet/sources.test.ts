@@ -286,7 +286,7 @@ describe('a repository of projects', () => {
     await sources.checkout({ ...good, source: 'voices' }, never);
     remote.push({ 'clients/acme/x': 'bad' });
     const [bad] = (await sources.discover('voices', never)).projects;
-    await sources.keep('voices', new Set([good.version, bad?.version ?? '']));
+    await sources.keep('voices', new Set([good.version, bad?.version ?? '']), never);
 
     const textIn = async (opened: Sources, wanted = good): Promise<string> => {
       const { folder } = await opened.checkout({ ...wanted, source: 'voices' }, never);
@@ -313,12 +313,31 @@ describe('a repository of projects', () => {
       const opened = gitFleet(remote);
       const { folder } = await opened.checkout({ ...good, source: 'voices' }, never);
       const before = trees();
-      await opened.keep('voices', new Set());
+      await opened.keep('voices', new Set(), never);
       expect(trees()).toEqual(before);
       utimesSync(folder, 0, 0);
-      await opened.keep('voices', new Set());
+      await opened.keep('voices', new Set(), never);
       expect(trees()).toEqual(before.filter((each) => each !== good.version));
     });
+  });
+
+  it('keeps old versions with few processes, however many there are, and stops when the process ends', async () => {
+    using remote = new Remote();
+    const trace = path.join(remote.root, 'trace');
+    const files = (content: string) =>
+      Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`clients/c${index}/voxform.yaml`, content + index]));
+    remote.push(files(projectText('a', '# ')));
+    const old = await gitFleet(remote).discover('voices', never);
+    remote.push(files(projectText('b', '# ')));
+    const sources = gitFleet(remote, '', { GIT_TRACE2_EVENT: trace });
+    await sources.discover('voices', never);
+    rmSync(trace);
+    const versions = new Set(Object.values(versionsOf(old)));
+    await sources.keep('voices', versions, never);
+    expect(gitRuns(trace).length).toBeLessThan(6);
+    const repository = execFileSync('find', [remote.watched, '-name', 'kept'], { encoding: 'utf8' }).trim();
+    expect(new Set(readdirSync(repository))).toEqual(versions);
+    await expect(sources.keep('voices', new Set(), AbortSignal.abort('stopping'))).rejects.toBe('stopping');
   });
 
   it('cannot be discovered while it is away, and says so', { tags: ['long'] }, async () => {

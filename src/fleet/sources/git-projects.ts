@@ -7,6 +7,7 @@ import { JoinedWork } from '../../git/joined-work.ts';
 import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
 import { gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/run-git.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
+import { asDisposable } from '../../problems/as-disposable.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { MAX_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
@@ -139,19 +140,20 @@ export class GitProjects implements SourceReader {
     });
   }
 
-  async keep(versions: ReadonlySet<string>): Promise<void> {
-    const signal = new AbortController().signal;
+  async keep(versions: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     await this.#prepare(signal);
     const newest = new Set(this.#newest?.projects.map(({ version }) => version));
-    const keptIds = (await this.#git(['for-each-ref', '--format=%(refname)', KEPT_REFS], { signal }))
-      .split('\n')
-      .filter((ref) => ref !== '')
-      .map((ref) => ref.slice(KEPT_REFS.length));
-    const wanted = [...versions].filter((version) => !newest.has(version));
-    const existing = await Promise.all(wanted.map((id) => this.#objectAt(`${id}^{tree}`, signal)));
+    const keptRefs = await this.#git(['for-each-ref', '--format=%(refname)', KEPT_REFS], { signal });
+    const lines = keptRefs.split('\n').filter((ref) => ref !== '');
+    const kept = new Set(lines.map((ref) => ref.slice(KEPT_REFS.length)));
+    const wanted = new Set([...versions].filter((version) => !newest.has(version)));
+    const objects = this.#objects(signal);
+    await using _objects = asDisposable(objects);
+    const added = [...wanted].filter((id) => !kept.has(id));
+    const existing = await Promise.all(added.map((id) => objects.header(`${id}^{tree}`)));
     const commands = [
-      ...existing.flatMap((id) => (id === undefined ? [] : [`update ${KEPT_REFS}${id} ${id}`])),
-      ...keptIds.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT_REFS}${id}`),
+      ...existing.flatMap((tree) => (tree === undefined ? [] : [`update ${KEPT_REFS}${tree.id} ${tree.id}`])),
+      ...[...kept].filter((id) => !wanted.has(id)).map((id) => `delete ${KEPT_REFS}${id}`),
     ];
     if (commands.length > 0) await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
     await this.#checkouts.keep(versions);

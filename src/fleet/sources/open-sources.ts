@@ -168,7 +168,7 @@ export function openSources(options: SourcesOptions): Sources {
     checkout,
     local,
     origin,
-    keep: (source, versions) => sourceNamed(source).reader.keep(versions),
+    keep: (source, versions, signal) => sourceNamed(source).reader.keep(versions, signal),
   };
 }
 

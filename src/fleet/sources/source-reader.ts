@@ -17,5 +17,5 @@ export interface SourceReader {
   /** @throws UserError if neither this version nor a newer one is available. */
   checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<Checkout>;
   /** Removes the files of all other versions. */
-  keep(versions: ReadonlySet<string>): Promise<void>;
+  keep(versions: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
 }
