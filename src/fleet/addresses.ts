@@ -22,13 +22,13 @@ export function projectAddress(source: string, project: string): string {
   return project === '.' ? source : `${source}/${project}`;
 }
 
-/** The maximum number of characters of a project's path. Longer addresses do not fit into an index of the database. */
-const MAX_PROJECT_LENGTH = 500;
+/** The maximum number of bytes of a project's path. Longer addresses do not fit into an index of the database. */
+const MAX_PROJECT_BYTES = 500;
 
 /** Returns the reason why the path of a folder is not allowed as the path of a project, if any. */
 export function nameProblem(project: string): string | undefined {
-  if (project.length > MAX_PROJECT_LENGTH)
-    return `the project path has ${project.length} characters; the maximum is ${MAX_PROJECT_LENGTH}`;
+  const bytes = Buffer.byteLength(project);
+  if (bytes > MAX_PROJECT_BYTES) return `the project path has ${bytes} bytes; the maximum is ${MAX_PROJECT_BYTES}`;
   if (isUnsafe(project) || /[\n\ufffd]/.test(project))
     return 'the project path contains an unprintable character, such as a line break; rename the folder';
   return undefined;
@@ -37,7 +37,7 @@ export function nameProblem(project: string): string | undefined {
 /** Returns a project's path for messages. Unsafe characters are escaped, so that a path cannot imitate another line. */
 export function shownProject(project: string): string {
   const escaped = project.replace(UNSAFE, unicodeEscape);
-  return escaped.length > MAX_PROJECT_LENGTH ? `${escaped.slice(0, MAX_PROJECT_LENGTH)}…` : escaped;
+  return escaped.length > MAX_PROJECT_BYTES ? `${escaped.slice(0, MAX_PROJECT_BYTES)}…` : escaped;
 }
 
 export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(

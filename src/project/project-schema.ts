@@ -16,9 +16,16 @@ import { pullRequestsSchema } from './pull-requests-schema.ts';
 import { secretsSchema } from './secret-settings.ts';
 import { watchSchema } from './watch-schema.ts';
 
+/** The maximum lengths of a base URL and of a workspace id. Both together have to fit into an index of a fleet's database. */
+const MAX_URL_LENGTH = 500;
+const MAX_ID_LENGTH = 255;
+
 export const baseUrlSchema = lazy(() =>
   z
     .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
+    .refine((text) => text.length <= MAX_URL_LENGTH, {
+      error: `expected a URL of at most ${MAX_URL_LENGTH} characters`,
+    })
     .refine((text) => !URL.canParse(text) || hasNoExtras(new URL(text)), {
       error: 'expected a URL without user name, query and fragment',
     })
@@ -34,6 +41,7 @@ export const workspaceIdSchema = lazy(() =>
   z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected a workspace id' })
+    .refine((text) => text.length <= MAX_ID_LENGTH, { error: `expected an id of at most ${MAX_ID_LENGTH} characters` })
     .meta(about('Id of the workspace on the platform, or { $env: NAME }.', '01JEMV1AT0RW0RKSPACE000001'))
     .register(settingForms, { forms: ['$env'] }),
 );

@@ -1,4 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fleetAddress, nameProblem } from '../../src/fleet/addresses.ts';
 import { fleetControl } from '../../src/fleet/control.ts';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
@@ -54,6 +56,27 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
         'SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces',
       );
       expect(rows).toEqual([{ status: 'in-sync', later: true }]);
+    });
+
+    it('runs a workspace whose names are as long as a project may have them', async () => {
+      // Random characters, because an index entry is compressed.
+      const random = (length: number, first: string, count: number) =>
+        Array.from({ length }, () => String.fromCharCode(first.charCodeAt(0) + randomInt(count))).join('');
+      const project = random(166, '\u4e00', 20_000);
+      const address = fleetAddress('v'.repeat(63), project, random(63, 'a', 26));
+      const [workspaceId, baseUrl] = [random(255, 'a', 26), `https://${random(492, 'a', 26)}`];
+      expect(nameProblem(project)).toBeUndefined();
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed(project, { address, workspaceId, baseUrl })]));
+      await scheduleDue(database, queue, ['voices']);
+      const jobs = await queue.take(1, []);
+      const [holder = ''] = jobs.map(({ id }) => id);
+      await claimWorkspace(database, { address, holder, workspaceId, baseUrl }, { expiry: 1000, corrects: true });
+      const texts = [{ resource: `WorkspaceUser/${random(63, 'a', 26)}`, text: random(255, '\u4e00', 20_000) }];
+      const runs = await finishedRuns(database, jobs, { search: { digest: '1', texts } });
+      await storeFinishedRuns(database, queue, runs);
+      expect(await database.query('SELECT status FROM voxform_fleet.workspaces')).toEqual([{ status: 'in-sync' }]);
     });
 
     it('counts the age of a workspace that was never checked since it is known', async () => {

@@ -739,6 +739,24 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     await expect(sources.checkout({ ...large, source: 'voices' }, never)).rejects.toThrow(/^clients\/large of/);
   });
 
+  it('names a project alone whose names are longer than a database can index', async () => {
+    using remote = new Remote();
+    const deep = `clients/${Array.from({ length: 3 }, () => '\u4e00'.repeat(56)).join('/')}`;
+    write(remote, 'clients/good/voxform.yaml', projectText('good'));
+    write(remote, `${deep}/voxform.yaml`, projectText('deep'));
+    write(remote, 'clients/id/voxform.yaml', projectText('x'.repeat(256)));
+    const url = `https://${'x'.repeat(500)}.example`;
+    write(remote, 'clients/url/voxform.yaml', projectText('url').replace('https://platform.example', url));
+    const found = await fleet(remote.watched, '{ path: voices, projects: ["clients/**"] }').discover('voices', never);
+    expect(Object.fromEntries(found.projects.map((each) => [each.project, each.problem]))).toEqual({
+      'clients/good': undefined,
+      [deep]: 'the project path has 514 bytes; the maximum is 500',
+      'clients/id': expect.stringMatching(/^voxform\.yaml:3:\d+ .*255/),
+      'clients/url': expect.stringMatching(/^voxform\.yaml:3:\d+ .*500/),
+    });
+    expect(addresses(found)).toEqual(['voices/clients/good:test']);
+  });
+
   it('gives the newest files where a version is gone, and says what is missing', async () => {
     using remote = new Remote();
     write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
