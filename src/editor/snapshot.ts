@@ -1,6 +1,6 @@
 import path from 'node:path';
-import picomatch from 'picomatch';
 import { FLEET_FILE } from '../fleet/fleet-file.ts';
+import { globMatcher } from '../manifests/glob.ts';
 import type { Declaration, SpecSources } from '../manifests/layers.ts';
 import { isInside, realPath } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
@@ -85,9 +85,9 @@ function manifestMatcher(patterns: readonly string[]): (file: string) => boolean
   const known = matchers.get(patterns);
   if (known !== undefined) return known;
   const plain = patterns.map((pattern) => pattern.replace(/^(!?)(?:\.\/+)+/, '$1'));
-  const isIncluded = picomatch(plain.filter((pattern) => !pattern.startsWith('!')));
+  const isIncluded = globMatcher(plain.filter((pattern) => !pattern.startsWith('!')));
   const exclusions = plain.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
-  const isExcluded = exclusions.length === 0 ? () => false : picomatch(exclusions);
+  const isExcluded = globMatcher(exclusions);
   const matches = (file: string): boolean => isIncluded(file) && !isExcluded(file);
   matchers.set(patterns, matches);
   return matches;

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/input-files.ts';
+import { globMatcher } from './glob.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -30,7 +31,7 @@ interface EntryProblem {
  * @param root a real path.
  */
 export function findFiles(root: string, patterns: readonly string[]): FoundFiles {
-  const isExcluded = picomatch(
+  const isExcluded = globMatcher(
     patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => withoutDotSlash(pattern.slice(1))),
   );
   const files = new Map<string, string>();
@@ -85,7 +86,7 @@ class PatternSearch {
     this.#base = base === '.' ? '' : base;
     this.#depth = glob.includes('**') ? Number.POSITIVE_INFINITY : glob.split('/').length;
     const matchesAnyName = /(^|\/)\*+$/.test(pattern);
-    const matches = picomatch(pattern, { dot: false });
+    const matches = globMatcher([pattern]);
     this.#matches = (file) => matches(file) && (!matchesAnyName || /\.(ya?ml|json)$/i.test(file));
   }
 

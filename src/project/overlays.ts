@@ -3,6 +3,7 @@ import { repeated, suggestAddress } from '../manifests/check-resources.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
+import { globMatcher } from '../manifests/glob.ts';
 import { type KindSchema, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import {
   type CheckedDeclaration,
@@ -207,7 +208,7 @@ interface SkipProblem {
 }
 
 export function skipMatcher(entries: readonly string[]): (address: Address) => boolean {
-  return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
+  return globMatcher(entries, OPTIONS);
 }
 
 /** Reports entries whose part before the slash matches no kind. */
@@ -237,7 +238,7 @@ function unmatchedSkips(entries: readonly string[], addresses: ReadonlySet<Addre
 const OPTIONS = { dot: true } as const;
 
 function matchesAny(pattern: string, texts: Iterable<string>): boolean {
-  const matches = picomatch(pattern, OPTIONS);
+  const matches = globMatcher([pattern], OPTIONS);
   return [...texts].some((text) => matches(text));
 }
 

@@ -10,6 +10,7 @@ import { about, describedObject } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 import { dashboardTemplate } from './dashboard-template.ts';
+import { globSetting } from './glob-setting.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';
@@ -19,6 +20,8 @@ import { watchSchema } from './watch-schema.ts';
 /** The maximum lengths of a base URL and of a workspace id. Both together have to fit into an index of a fleet's database. */
 const MAX_URL_LENGTH = 500;
 const MAX_ID_LENGTH = 255;
+/** The maximum number of globs of manifests. Each of them searches the folder. */
+const MAX_GLOBS = 100;
 
 export const baseUrlSchema = lazy(() =>
   z
@@ -93,7 +96,7 @@ const workspaceSchema = (section: SectionSchema) =>
       })
       .optional(),
     skip: z
-      .array(z.string().min(1))
+      .array(globSetting())
       .meta({
         description: 'Addresses of resources that this workspace skips; * matches any name.',
         examples: [['Kind/name', 'Kind/*']],
@@ -175,8 +178,9 @@ const schemaOf = (section: SectionSchema) =>
   z.strictObject({
     version: z.literal(1).describe('Format of this file.'),
     manifests: z
-      .array(z.string().min(1))
+      .array(globSetting())
       .min(1)
+      .max(MAX_GLOBS)
       .meta({
         description: 'Globs of the manifest files, relative to this file; a leading ! excludes files.',
         examples: [['manifests/**/*.yaml']],

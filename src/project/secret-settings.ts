@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { about } from '../values/described.ts';
 import { lazy } from '../values/lazy.ts';
 import { durationSetting } from './duration.ts';
+import { globSetting } from './glob-setting.ts';
 
 const nonEmptyString = () => z.string().min(1);
 
@@ -19,7 +20,7 @@ const commandSource = () =>
           examples: [['pass', 'show', 'voices/{name}']],
         }),
       names: z
-        .array(nonEmptyString())
+        .array(globSetting())
         .min(1)
         .meta({
           description: 'Names of the secrets that the command can print; * matches any characters. Default: all.',

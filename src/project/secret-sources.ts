@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import picomatch from 'picomatch';
 import { realPathOf } from '../files/input-files.ts';
 import { type StartedProcess, startProcess } from '../files/run-process.ts';
+import { globMatcher } from '../manifests/glob.ts';
 import { isInside, readTextFile, realPath, withoutFinalNewline } from '../manifests/read-file.ts';
 import { type Environment, EnvironmentSource, type Result, type SecretSource } from '../manifests/secret-reader.ts';
 import { attempt } from '../problems/attempt.ts';
@@ -144,7 +144,7 @@ class CommandSource implements SecretSource {
   constructor(options: CommandOptions) {
     this.options = options;
     const { names } = options;
-    this.#matches = names === undefined ? () => true : picomatch([...names], { dot: true });
+    this.#matches = names === undefined ? () => true : globMatcher(names, { dot: true });
   }
 
   /** @throws UserError if the command fails. */
