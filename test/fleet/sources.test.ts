@@ -627,7 +627,7 @@ describe('a folder of projects', () => {
             ? [
                 {
                   project: expect.stringMatching(/^voices\/x{200}\/y/),
-                  problem: expect.stringContaining('602 characters'),
+                  problem: expect.stringContaining('602 bytes'),
                 },
               ]
             : []),
