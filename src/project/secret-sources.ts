@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { realPathOf } from '../files/input-files.ts';
+import { realPathOf, statusOf } from '../files/input-files.ts';
 import { type StartedProcess, startProcess } from '../files/run-process.ts';
 import { globMatcher } from '../manifests/glob.ts';
-import { isInside, readTextFile, realPath, withoutFinalNewline } from '../manifests/read-file.ts';
+import { decoded, isInside, readTextFile, realPath, withoutFinalNewline } from '../manifests/read-file.ts';
 import { type Environment, EnvironmentSource, type Result, type SecretSource } from '../manifests/secret-reader.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
@@ -40,13 +40,18 @@ export class FolderSource implements SecretSource {
   }
 
   find(name: string): Result<string> | undefined {
-    const read = readTextFile(this.fileOf(name), this.staysInside ? realPath(this.folder) : undefined);
-    if ('problem' in read && read.problem.code === 'outside-project') {
+    const file = this.fileOf(name);
+    const read = readTextFile(file, this.staysInside ? realPath(this.folder) : undefined);
+    if ('text' in read) {
+      const value = withoutFinalNewline(read.text);
+      return value === '' ? undefined : { value };
+    }
+    if (read.problem.code === 'outside-project') {
       const message = `the secret ${name} is a symbolic link that points outside ${this.#name}`;
       return { code: 'outside-folder', message };
     }
-    const text = 'text' in read ? withoutFinalNewline(read.text) : '';
-    return text === '' ? undefined : { value: text };
+    if (statusOf(file) === undefined) return undefined;
+    return { code: 'missing-secret', message: `the secret ${name} in ${this.#name}: ${read.problem.message}` };
   }
 
   describeMissing(): string {
@@ -214,15 +219,19 @@ class CommandSource implements SecretSource {
     );
     const stop = (): void => controller.abort(new UserError('interrupted'));
     signal?.addEventListener('abort', stop, { once: true });
-    let out = '';
     try {
       if (signal?.aborted) stop();
       const started = await startProcess(program, args, { env, cwd: root, signal: controller.signal });
       started.child.stdin.end();
-      out = await outputOf(started, () => controller.abort(this.#failure(args, 'printed more than 1 MiB')));
+      const bytes = await outputOf(started, () => controller.abort(this.#failure(args, 'printed more than 1 MiB')));
       const { code, errorOutput } = await started.ended;
-      if (code !== 0) throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(errorOutput, out));
-      return out;
+      const out = decoded({ bytes });
+      if (code !== 0) {
+        const lines = this.#safeLines(errorOutput, 'text' in out ? out.text : '');
+        throw this.#failure(args, `failed with exit code ${code}`, lines);
+      }
+      if ('problem' in out) throw this.#failure(args, 'printed something else than UTF-8');
+      return out.text;
     } catch (error) {
       const code = errorCode(error);
       if (code === 'ENOENT') throw this.#failure(args, `cannot run: program not found: ${program}`);
@@ -264,7 +273,7 @@ function formatCommand(command: readonly string[]): string {
 }
 
 /** Returns the output of a process. Calls `onTooLong` if it is too long. */
-async function outputOf({ child, ended }: StartedProcess, onTooLong: () => void): Promise<string> {
+async function outputOf({ child, ended }: StartedProcess, onTooLong: () => void): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   child.stdout.on('data', (bytes: Buffer) => {
@@ -273,7 +282,7 @@ async function outputOf({ child, ended }: StartedProcess, onTooLong: () => void)
     else parts.push(bytes);
   });
   await ended;
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }
 
 type Keyring = typeof import('@napi-rs/keyring');

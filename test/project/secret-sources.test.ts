@@ -103,6 +103,23 @@ describe('a secret', () => {
     expect(await found({ secrets: [{ env_file: 'team.env' }], settings, files }, 'A')).toEqual({ A: 'own' });
   });
 
+  it.each<[string, unknown, string]>([
+    [
+      'a file',
+      { folder: 'files' },
+      'the secret A in the folder files: the file is not valid UTF-8; save it in that encoding',
+    ],
+    [
+      'a command',
+      command(['printf', '\\377', '{name}']),
+      'the secret command "printf \\\\377 A" printed something else than UTF-8',
+    ],
+  ])('of %s is refused where it is no text', async (_, source, message) => {
+    const files = { 'files/A': Uint8Array.of(0xff) };
+    const result = await found({ secrets: [source], files }, 'A');
+    expect(typeof result === 'string' ? result : (result as { A: string }).A).toBe(message);
+  });
+
   it('of an export is still to be replaced, wherever it is', async () => {
     const scripts = { one: 'echo voxform-export-placeholder' };
     const { A } = (await found({ secrets: [command(['./one', '{name}'])], scripts }, 'A')) as { A: string };
