@@ -42,7 +42,7 @@ export function* repeated<Member>(
  */
 export function identityFindings(
   resources: readonly CheckedDeclaration[],
-  checks: { readonly ids: boolean } = { ids: true },
+  checks: { readonly ids: boolean },
 ): Finding[] {
   return [
     ...naturalKeyFindings(resources),

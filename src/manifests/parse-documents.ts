@@ -43,7 +43,7 @@ export function parseDocuments(text: string): ParsedFile {
   const lines = new LineCounter();
   let yaml: readonly Document.Parsed[];
   try {
-    yaml = parseYaml(text, { lineCounter: lines });
+    yaml = parseYaml(text, lines);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { documents: [], problems: [{ ...TOO_DEEP, line: 1, column: 1 }] };
@@ -155,10 +155,7 @@ export const yamlOptions = {
 const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
 
 /** Parses the documents of a YAML or JSON text. @throws RangeError if nesting exhausts the parser's stack. */
-export function parseYaml(
-  text: string,
-  { lineCounter }: { readonly lineCounter?: LineCounter } = {},
-): readonly Document.Parsed[] {
+export function parseYaml(text: string, lineCounter?: LineCounter): readonly Document.Parsed[] {
   const { env } = process;
   process.env = NO_ENVIRONMENT;
   try {

@@ -80,7 +80,7 @@ function positionsOf(file: string): ((place: DocumentPlace) => Position) | undef
   const read = readTextFile(file);
   if (!('text' in read)) return undefined;
   const lines = new LineCounter();
-  const documents = parseYaml(read.text, { lineCounter: lines });
+  const documents = parseYaml(read.text, lines);
   if (documents.length === 0) return undefined;
   return (place) => {
     const document = documents[place.document];

@@ -4,7 +4,7 @@ import type { Fix } from '../problems/diagnostic.ts';
 import { nearestCandidate, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
-import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
+import { isPlain, isSpecial, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import { type LookupNames, nameOnPlatform } from './kind-schema.ts';
 import { isInside, readTextFile, reasonOf, withoutFinalNewline } from './read-file.ts';
@@ -119,7 +119,7 @@ class Evaluator {
       return this.#fail('bad-form', message, extra, near.fix);
     }
     const value = this.#evaluate(form, raw);
-    if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = containsSpecial(value);
+    if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = !isPlain(value);
     return value;
   }
 
@@ -237,10 +237,6 @@ class Evaluator {
     this.hasSpecials = true;
     return new Unset('');
   }
-}
-
-function containsSpecial(value: Value): boolean {
-  return value instanceof Join || specials(value).length > 0;
 }
 
 interface InputSources {
