@@ -36,7 +36,8 @@ describe('the state by hand', () => {
 
     expect((await workspace.run('state', 'rm', 'Agent/night', 'Agent/nihgt')).stderr).toContain('did you mean');
     expect(await rows('state', 'list')).toHaveLength(2);
-    expect((await workspace.run('state', 'rm', 'Agent/night')).code).toBe(0);
+    const released = await workspace.run('state', 'rm', 'Agent/night', 'Agent/night');
+    expect([released.code, released.stdout.match(/Released/g)]).toEqual([0, ['Released']]);
     expect(await rows('orphans')).toMatchObject([
       { kind: 'Agent', id: night?.id, address: 'Agent/night', reason: 'removed', exists: null },
     ]);

@@ -124,7 +124,7 @@ export async function removeFromState(
       await session.record({ type: 'forgotten', address, orphan });
     }
   });
-  for (const address of addresses) {
+  for (const address of new Set(addresses)) {
     context.terminal.out(`Released ${address}. Its record is on the orphan list.\n`);
   }
 }
