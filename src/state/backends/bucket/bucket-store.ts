@@ -9,7 +9,7 @@ import type { StateBackend, StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import {
   type Change,
-  type LockTiming,
+  clocklessTiming,
   NO_CONTENT,
   type ObjectStore,
   type OtherContent,
@@ -20,9 +20,6 @@ import {
 } from '../object-store/object-store.ts';
 import { flowMapping } from '../settings.ts';
 import type { Bucket, BucketLocation, PutCondition } from './bucket.ts';
-
-/** Times in milliseconds. They allow for machines whose clocks are wrong by up to two minutes. */
-const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
 /** The maximum number of characters of the journal or the history in the head. A longer part is moved to a separate object. */
 const MAX_INLINE_LENGTH = 32 * 1024;
@@ -149,7 +146,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   return {
     location,
     setting,
-    timing: TIMING,
+    timing: clocklessTiming,
     async read(signal) {
       return withHeartbeatAge((await readKnown(signal))?.content ?? NO_CONTENT, user.now());
     },

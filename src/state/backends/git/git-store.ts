@@ -7,8 +7,8 @@ import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import {
   type Change,
+  clocklessTiming,
   type EarlierDocument,
-  type LockTiming,
   NO_CONTENT,
   type ObjectStore,
   type OtherContent,
@@ -21,9 +21,6 @@ import { settingText } from '../settings.ts';
 import { type GitLocation, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
 import { commitStream, HISTORY, isOurs, journalFiles, journalIndex, LOCK, STATE, writeOf } from './state-commit.ts';
-
-/** Times in milliseconds. Heartbeats are rare, because a push takes up to several seconds. Clocks may be wrong by up to two minutes. */
-const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
 /** The pattern of the refs of workspaces without `state.ref`. */
 const DEFAULT_REFS = 'refs/voxform/*';
@@ -163,7 +160,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   return {
     location,
     setting: 'state.ref',
-    timing: TIMING,
+    timing: { ...clocklessTiming, poll: 3_000 },
     read,
     async write(change, base, signal) {
       let created = await commit(change, base, signal);

@@ -3,6 +3,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import {
   type Change,
+  clocklessTiming,
   type LockTiming,
   type ObjectStore,
   type StoredContent,
@@ -12,9 +13,6 @@ import {
 import { type HttpLocation, ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
 import { StateServer } from './state-server.ts';
-
-/** Times in milliseconds. */
-const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
 /** On servers that check only locks, a version that was read under the lock counts as current for this time. */
 const MAX_AGE_MS = 30_000;
@@ -85,7 +83,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   return {
     location,
     setting: 'state.address',
-    timing: options.timing ?? TIMING,
+    timing: options.timing ?? clocklessTiming,
     read: async (signal) => (await read(signal)).stored,
     async write(change: Change, base, signal) {
       const version = nextVersion(await versionOf(base, signal), change);
@@ -116,8 +114,6 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       leave: (id, signal) => lock.leave(id, signal),
     },
     history: async (signal) => (await read(signal)).history,
-    // The protocol gives no access to earlier versions.
-    earlier: async () => [],
   };
 }
 

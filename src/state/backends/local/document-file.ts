@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Files, ignoreMissing, syncFolderOf, unlinkIfExists } from '../../../files/files.ts';
-import { replaceFile, writeDraftFor } from '../../../files/replace-file.ts';
+import { writeDraftFor } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
@@ -106,11 +106,6 @@ export async function writeDocument(files: Files, writing: DocumentWrite): Promi
     await files.rename(draft, backup);
   }
   await syncFolderOf(files, path);
-}
-
-/** Atomically replaces the document with a mark. */
-export async function writeMark(files: Files, path: string, mark: Uint8Array): Promise<void> {
-  await replaceFile(path, Buffer.from(mark).toString(), { files, draft: draftOf(path) });
 }
 
 /** Backs up the current document unless a backup exists. A document that another program created has no backup. */

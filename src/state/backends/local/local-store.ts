@@ -37,7 +37,6 @@ import {
   readContent,
   targetOf,
   writeDocument,
-  writeMark,
 } from './document-file.ts';
 import { onFiles, readIfExists } from './file-problem.ts';
 import { LockFile, localTiming } from './lock-file.ts';
@@ -122,10 +121,6 @@ export class LocalStore implements ObjectStore {
     return this.#withPath('read', async (path) =>
       ((await readIfExists(this.#files, historyPathOf(path)))?.toString() ?? '').split('\n'),
     );
-  }
-
-  earlier(): Promise<readonly []> {
-    return Promise.resolve([]);
   }
 
   /** Takes the lock and reads the content again, because another run may have written it in the meantime. */
@@ -220,7 +215,7 @@ export class LocalStore implements ObjectStore {
       await keepCurrent(files, path, { bytes: current, serial: replaces });
     if (document === undefined) {
       failPoint('before-mark');
-      await writeMark(files, path, state);
+      await replaceFile(path, [Buffer.from(state)], { files, draft: draftOf(path) });
       failPoint('after-mark');
     } else {
       const { serial } = document;

@@ -37,8 +37,8 @@ export interface ObjectStore {
   history(signal: AbortSignal): Promise<readonly string[]>;
   /** Returns other states in this storage that may belong to the workspace; absent if states cannot be listed. */
   others?(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]>;
-  /** Returns earlier documents, newest first, if the store keeps any. */
-  earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]>;
+  /** Returns earlier documents, newest first; absent if they cannot be read. */
+  earlier?(signal: AbortSignal): Promise<readonly EarlierDocument[]>;
   /** Present if the state is in local files. Calls are then not retried, and a process that dies may leave a partial write. */
   readonly local?: LocalParts;
 }
@@ -71,6 +71,14 @@ export interface LockTiming {
   /** The maximum interval between two reads of a lock that another run holds. */
   readonly poll: number;
 }
+
+/** For stores without a clock. A write takes up to several seconds, and the clocks of the machines may differ by up to two minutes. */
+export const clocklessTiming: LockTiming = {
+  heartbeat: 150_000,
+  takeoverAfter: () => 720_000,
+  gather: 90,
+  poll: 2_000,
+};
 
 /** The stored content at a point in time. */
 export interface StoredContent {

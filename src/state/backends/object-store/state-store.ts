@@ -71,7 +71,7 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
         const { state } = await retries.read((signal) => store.read(signal));
         if (state !== undefined)
           found.push(...(await backupOf({ source: location, bytes: state }, { seal, isCurrent: true })));
-        for (const each of await retries.read((signal) => store.earlier(signal)))
+        for (const each of await retries.read(async (signal) => store.earlier?.(signal) ?? []))
           found.push(...(await backupOf(each, { seal, isCurrent: false })));
         return found;
       }),
