@@ -75,14 +75,6 @@ export function describeHolder(holder: LockInfo & { readonly secondsSinceHeartbe
   return `${who}${process}${start} for ${operation}, lock ${id}${heartbeat}`;
 }
 
-/** @param takeover a sentence about when other runs may take over the lock; starts with a space. */
-export function lockHeldError(holder: LockHolder, location: string, takeover = ''): UserError {
-  return new UserError(`the state ${location} is locked by ${describeHolder(holder)}`, {
-    hint: `Wait for the lock with --lock-timeout 5m.${takeover}`,
-    next: [{ action: 'unlock', id: holder.id }],
-  });
-}
-
 export function refuseWhenAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }

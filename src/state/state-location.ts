@@ -32,12 +32,11 @@ function schemaOf(name: BackendName) {
 /** The schema of `state` in the project file. */
 export const stateSchema = lazy(
   () =>
-    (others.length === 0
-      ? schemaOf(first)
-      : z.discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
-          error: `expected one of ${Object.keys(backends).join(', ')}`,
-        })
-    ).describe('Location of the state.') as z.ZodType<StateSettings>,
+    z
+      .discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
+        error: `expected one of ${Object.keys(backends).join(', ')}`,
+      })
+      .describe('Location of the state.') as z.ZodType<StateSettings>,
 );
 
 export interface StateSettings {

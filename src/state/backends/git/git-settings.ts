@@ -39,9 +39,8 @@ export function namedRemote({ remote }: Pick<GitLocation, 'remote'>): string {
 }
 
 /** Returns a key that is equal for all spellings of one remote, as far as they can be compared without running git. */
-export function remoteKey({ remote, root }: GitLocation): string {
-  const text = textOf(remote);
-  return text === undefined ? shownRemote({ remote }) : (pathIn(text, root) ?? text);
+export function remoteKey(location: GitLocation): string {
+  return remotePath(location) ?? textOf(location.remote) ?? shownRemote(location);
 }
 
 /** Returns the path of a local remote; undefined for a name, and for an address on another machine. */

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { type Files, nodeFiles } from '../../../files/files.ts';
+import { nodeFiles } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { recordCount } from '../../fold.ts';
 import { MovedState } from '../../state-errors.ts';
@@ -19,7 +19,6 @@ interface OtherStateSearch {
   readonly workspaceId: string;
   /** File name of a document that is assumed to belong to the workspace if it cannot be read. */
   readonly name: string;
-  readonly files?: Files | undefined;
 }
 
 export interface OtherState {
@@ -33,39 +32,34 @@ const MAX_FILES = 500;
 
 /** Finds another state of the same workspace that has records. Skips moved states and states of other workspaces. */
 export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
-  const files = search.files ?? nodeFiles;
   const own = search.path;
-  const named = (await Promise.all(search.folders.map((folder) => documentsIn(files, folder)))).flat();
-  const checked = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
+  const named = (await Promise.all(search.folders.map(documentsIn))).flat();
+  const checked = new Set(own === undefined ? [] : [await targetOf(nodeFiles, own).catch(() => own)]);
   for (const path of [...search.others, ...named].slice(0, MAX_FILES)) {
-    const real = await targetOf(files, path).catch(() => path);
+    const real = await targetOf(nodeFiles, path).catch(() => path);
     if (checked.has(real)) continue;
     checked.add(real);
-    const records = await countRecords(files, real, search);
+    const records = await countRecords(real, search);
     if (records !== 0) return { path, records };
   }
   return undefined;
 }
 
 /** Returns the paths of the documents in a folder, including missing documents that still have a journal or a backup. */
-async function documentsIn(files: Files, folder: string): Promise<string[]> {
-  const names = await files.readdir(folder).catch(() => []);
+async function documentsIn(folder: string): Promise<string[]> {
+  const names = await nodeFiles.readdir(folder).catch(() => []);
   const documents = names.flatMap((name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? []);
   return [...new Set(documents)].sort(compareText).map((name) => join(folder, name));
 }
 
 /** Returns the number of records in a state of the workspace; 0 for another workspace, undefined if the state is unreadable. */
-async function countRecords(
-  files: Files,
-  path: string,
-  { workspaceId, name }: OtherStateSearch,
-): Promise<number | undefined> {
+async function countRecords(path: string, { workspaceId, name }: OtherStateSearch): Promise<number | undefined> {
   try {
-    const content = parseContent(await readContent(files, path), path);
+    const content = parseContent(await readContent(nodeFiles, path), path);
     return content.document?.workspace_id === workspaceId ? countIn(content) : 0;
   } catch (error) {
     if (error instanceof MovedState) return 0;
-    const backups = await readBackups(files, path, undefined).catch((): StateBackup[] => []);
+    const backups = await readBackups(nodeFiles, path, undefined).catch((): StateBackup[] => []);
     const ours = backups.find((each) => each.workspaceId === workspaceId);
     if (ours !== undefined) return recordCount(ours);
     const isForeign = backups.some((each) => each.workspaceId !== undefined);

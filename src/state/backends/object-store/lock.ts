@@ -7,7 +7,6 @@ import {
   type LockHolder,
   type LockInfo,
   lockFor,
-  lockHeldError,
   lockWithId,
   refuseWhenAborted,
 } from '../../lock-info.ts';
@@ -60,7 +59,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
       continue;
     }
     if ('lock' in result) return result;
-    if (remaining <= 0) throw lockHeldError(result, store.location, takeoverSentence(result, store));
+    if (remaining <= 0) throw lockHeldError(result, store);
     if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describeHolder(result)}`);
     isReported = true;
     await pause(Math.min(remaining, wait));
@@ -198,12 +197,18 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
   voxform_version: '',
 };
 
-/** Returns a sentence about the earliest time of a takeover; empty if the last heartbeat is unknown. */
-function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
-  if (holder.secondsSinceHeartbeat === undefined) return '';
-  const timeout = store.timing.takeoverAfter(holder) / 1000;
-  const remaining = Math.ceil(timeout - holder.secondsSinceHeartbeat);
-  return ` Another run can take over the lock after ${formatDuration(timeout)} without a heartbeat, in ${formatDuration(remaining)} at the earliest.`;
+/** Returns the error for a held lock. The hint names the earliest time of a takeover if the last heartbeat is known. */
+function lockHeldError(holder: LockHolder, { location, timing }: ObjectStore): UserError {
+  const { id, secondsSinceHeartbeat: silence } = holder;
+  const timeout = timing.takeoverAfter(holder) / 1000;
+  const takeover =
+    silence === undefined
+      ? ''
+      : ` Another run can take over the lock after ${formatDuration(timeout)} without a heartbeat, in ${formatDuration(Math.ceil(timeout - silence))} at the earliest.`;
+  return new UserError(`the state ${location} is locked by ${describeHolder(holder)}`, {
+    hint: `Wait for the lock with --lock-timeout 5m.${takeover}`,
+    next: [{ action: 'unlock', id }],
+  });
 }
 
 function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {
