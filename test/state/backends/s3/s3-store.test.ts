@@ -394,14 +394,6 @@ describe('other states in the bucket', () => {
     expect(warnings).toEqual([expect.stringContaining('s3:GetObject for the state s3://voices/states/other')]);
   });
 
-  it('are searched up to a limit, which is reported', async () => {
-    const { server, store } = await scene();
-    for (let other = 0; other < 201; other++) server.objects().set(`states/${other}/head.json`, foreign);
-    const warnings: string[] = [];
-    expect(await store({ warn: (text) => warnings.push(text) }).findOther?.('W1')).toBeUndefined();
-    expect(warnings).toEqual([expect.stringContaining('200 of 201')]);
-  });
-
   it.each([
     ['voices/{workspace}', ['voices/a/', 'voices/b-c/'], ['voices/a', 'voices/b-c']],
     ['{workspace}/state', ['a/'], ['a/state']],
