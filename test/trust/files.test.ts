@@ -49,7 +49,7 @@ describe('what a run writes', () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     await withOpenUmask(async () => {
       const planFile = path.join(workspace.root, 'a.plan');
-      writeFileSync(planFile, 'was here before', { mode: 0o644 });
+      writeFileSync(planFile, '', { mode: 0o644 });
       expect((await workspace.run(['plan', '--out', 'a.plan'])).code).toBe(0);
       expect(leakIn(await killedApply(workspace))).toBeUndefined();
       const afterKill = ownFiles(workspace);
