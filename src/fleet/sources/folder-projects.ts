@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import {
   type BigIntStats,
+  closeSync,
+  constants,
   type Dirent,
+  fstatSync,
   lstatSync,
   opendirSync,
+  openSync,
   readFileSync,
   readlinkSync,
   realpathSync,
 } from 'node:fs';
-import { chmod, copyFile, mkdir, symlink } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { readTextFile, reasonOf } from '../../manifests/read-file.ts';
@@ -48,6 +52,7 @@ class FolderEntries {
   /** @param dir the absolute path of a folder, which must not be a symbolic link. */
   read(dir: string): Folder {
     const stats = lstatSync(dir, { bigint: true });
+    if (!stats.isDirectory()) throw new ChangedFile(dir);
     const cached = this.#current.get(dir) ?? this.#previous.get(dir);
     const isSame = cached?.stats.mtimeNs === stats.mtimeNs && cached.stats.ctimeNs === stats.ctimeNs;
     const isSettled = Date.now() - Number(stats.ctimeMs) > TIME_RESOLUTION_MS;
@@ -117,6 +122,13 @@ interface Scan {
   readonly changedAtMs: number;
 }
 
+/** A file or folder changed, or something else took its place, while its project was read. */
+class ChangedFile extends UserError {
+  constructor(file: string) {
+    super(`${file} changed while it was read`);
+  }
+}
+
 /** The projects in a folder that other programs change. Each version is a copy, so that runs read no half-written file. */
 export class FolderProjects implements SourceReader {
   readonly shown: string;
@@ -165,27 +177,36 @@ export class FolderProjects implements SourceReader {
   async checkout(project: string, wanted: ProjectVersion): Promise<Checkout> {
     const existing = await this.#checkouts.find(wanted.version);
     if (existing !== undefined) return { ...wanted, folder: existing };
-    const from = path.join(this.#root(), project);
-    return this.#checkouts.create(async (folder) => {
-      let scan: Scan;
+    const until = Date.now() + MAX_WAIT_MS;
+    for (;;) {
       try {
-        scan = scanOf(from, new FolderEntries());
+        return await this.#checkouts.create((folder) => this.#copy(project, folder));
       } catch (error) {
-        throw new UserError(`${this.shown} no longer has the folder ${project}: ${reasonOf(error)}`);
+        if (!(error instanceof ChangedFile) || Date.now() >= until) throw error;
       }
-      if (scan.problem !== undefined)
-        throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);
-      for (const { name, target } of scan.files) {
-        const to = path.join(folder, name);
-        await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
-        if (target !== undefined) await symlink(target, to);
-        else {
-          await copyFile(path.join(from, name), to);
-          await chmod(to, 0o600);
-        }
-      }
-      return { version: versionOf(folder, scan), commit: undefined };
-    });
+      await pause(SETTLE_TIME_MS / 4);
+    }
+  }
+
+  /** Copies a project into a folder. @throws ChangedFile if the project changes meanwhile. */
+  async #copy(project: string, folder: string) {
+    const from = path.join(this.#root(), project);
+    let scan: Scan;
+    try {
+      scan = scanOf(from, new FolderEntries());
+    } catch (error) {
+      if (error instanceof ChangedFile) throw error;
+      throw new UserError(`${this.shown} no longer has the folder ${project}: ${reasonOf(error)}`);
+    }
+    if (scan.problem !== undefined) throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);
+    for (const file of scan.files) {
+      const to = path.join(folder, file.name);
+      await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
+      if (file.target !== undefined) await symlink(file.target, to);
+      else await writeFile(to, contentOf(from, file), { mode: 0o600 });
+    }
+    const version = versionOf(scan, ({ name }) => readFileSync(path.join(folder, name)));
+    return { version, commit: undefined };
   }
 
   keep(versions: ReadonlySet<string>): Promise<void> {
@@ -228,11 +249,12 @@ export class FolderProjects implements SourceReader {
         const isSettled = Date.now() - scan.changedAtMs >= SETTLE_TIME_MS;
         if (isSettled || Date.now() >= until) {
           const { problem, signature } = scan;
-          return { version: versionOf(folder, scan), problem, signature };
+          return { version: versionOf(scan, (file) => contentOf(folder, file)), problem, signature };
         }
       } catch (error) {
         const isRemoved = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
-        if (!isRemoved) {
+        const isChanged = error instanceof ChangedFile && Date.now() < until;
+        if (!isRemoved && !isChanged) {
           const version = this.#known.get(project)?.version ?? UNKNOWN_VERSION;
           return { version, problem: `the project cannot be read: ${reasonOf(error)}`, signature: '' };
         }
@@ -249,14 +271,16 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   const files: ProjectFile[] = [];
   const size = new ProjectSize();
   let changedAtMs = 0;
-  const stampOf = (stats: BigIntStats): string => {
+  const stamps = new Map<string, string>();
+  const stampedAt = (stats: BigIntStats): string => {
     changedAtMs = Math.max(changedAtMs, Number(stats.ctimeMs));
-    return `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+    return stampOf(stats);
   };
   const pending = [''];
   for (let inside = pending.pop(); inside !== undefined; inside = pending.pop()) {
-    const { stats, entries } = folders.read(path.join(folder, inside));
-    stampOf(stats);
+    const dir = path.join(folder, inside);
+    const { stats, entries } = folders.read(dir);
+    stamps.set(dir, stampedAt(stats));
     if (entries === undefined) size.failWithTooManyEntries();
     for (const entry of entries ?? []) {
       if (IGNORED_NAMES.has(entry.name)) continue;
@@ -269,11 +293,14 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
         const target = entry.isSymbolicLink() ? readlinkSync(file) : undefined;
         const status = lstatSync(file, { bigint: true });
         size.addContent(name, Number(status.size));
-        files.push({ name, target, stamp: stampOf(status), size: Number(status.size) });
+        files.push({ name, target, stamp: stampedAt(status), size: Number(status.size) });
       }
     }
     if (size.problem !== undefined) break;
   }
+  // A link in the place of a folder would have led elsewhere.
+  for (const [dir, stamp] of stamps)
+    if (stampOf(lstatSync(dir, { bigint: true })) !== stamp) throw new ChangedFile(dir);
   files.sort((a, b) => compareText(a.name, b.name));
   const { problem } = size;
   const signature = createHash('sha256')
@@ -283,16 +310,39 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
 }
 
 /** Returns a digest of the files that is equal on every machine. If the project is too large, the digest covers only names and sizes. */
-function versionOf(folder: string, { files, problem }: Scan): string {
+function versionOf({ files, problem }: Scan, contentOf: (file: ProjectFile) => Buffer): string {
   const digest = createHash('sha256');
-  for (const { name, target, size } of files) {
+  for (const file of files) {
+    const { name, target, size } = file;
     if (problem !== undefined) digest.update(JSON.stringify([name, size]));
     else {
-      const content = target === undefined ? readFileSync(path.join(folder, name)) : Buffer.from(target);
+      const content = target === undefined ? contentOf(file) : Buffer.from(target);
       digest.update(JSON.stringify([name, target === undefined, content.length])).update(content);
     }
   }
   return digest.digest('hex').slice(0, 40);
+}
+
+/** Returns a string that changes when a file or the entries of a folder change. */
+function stampOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+}
+
+/** Reads a file of a project that was listed. @throws ChangedFile if a link, a pipe or another file took its place. */
+function contentOf(folder: string, { name, stamp }: ProjectFile): Buffer {
+  const file = path.join(folder, name);
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    throw ['ELOOP', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '') ? new ChangedFile(file) : error;
+  }
+  try {
+    if (stampOf(fstatSync(descriptor, { bigint: true })) !== stamp) throw new ChangedFile(file);
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function kindOf(entry: Dirent): ListedEntry['kind'] {
