@@ -102,6 +102,7 @@ it('tells of failures, guards and interrupts, and has no value that an answer re
       if (method === 'POST' && isLast) interrupts.raise('SIGINT');
     },
   });
+  await w.run('apply', '--auto-approve', '--target', 'Agent/night');
   const message = `nobody may say Be kind. with ${API_KEY}`;
   const body = { errors: [{ path: 'prompt_config.prompt', code: 'not_allowed', message }] };
   w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
