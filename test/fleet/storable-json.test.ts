@@ -16,6 +16,11 @@ it('changes nothing in a value but what cannot be stored', () => {
   );
 });
 
+it('stores a text with NUL, such as the error of a server', async () => {
+  const database = await newDatabases.PostgreSQL?.();
+  expect(await database?.query('SELECT $1::text AS stored', 'a\0b')).toEqual([{ stored: 'a\ufffdb' }]);
+});
+
 it('gives what PostgreSQL stores', async () => {
   const database = await newDatabases.PostgreSQL?.();
   for (const text of fc.sample(odd, 50)) {

@@ -116,7 +116,7 @@ function fleetDatabase(database: Database, properties: DatabaseProperties): Flee
     }
   };
   const statementsOn = (connection: Statements): FleetStatements => ({
-    query: (text, ...values) => withUserErrors(() => connection.query(text, values, signal)),
+    query: (text, ...values) => withUserErrors(() => connection.query(text, values.map(withoutNul), signal)),
   });
   return {
     ...properties,
@@ -124,6 +124,11 @@ function fleetDatabase(database: Database, properties: DatabaseProperties): Flee
     atomically: (work) =>
       withUserErrors(() => database.transaction((transaction) => work(statementsOn(transaction)), signal)),
   };
+}
+
+/** PostgreSQL refuses NUL in texts, which may come from the errors of other servers. */
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }
 
 function databaseError(location: string, error: unknown): UserError {
