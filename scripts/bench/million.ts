@@ -8,7 +8,6 @@ import { dropJobs } from '../../src/fleet/rows/finished-runs.ts';
 import { resourceKindsInUse, unusedPatterns, versionsInUse } from '../../src/fleet/rows/member-rows.ts';
 import { fleetVersion } from '../../src/fleet/rows/page-rows.ts';
 import { removeExpiredRows } from '../../src/fleet/rows/process-rows.ts';
-import { removeOldPulls } from '../../src/fleet/rows/pull-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { scheduleDue } from '../../src/fleet/serve.ts';
@@ -131,7 +130,6 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
     budget: undefined,
   });
   await measured('retention: nothing to remove', () => removeExpiredRows(recorded, 98 * DAY));
-  await measured('retention: pull requests', () => removeOldPulls(recorded, 98 * DAY));
 }
 
 /** Reads the whole answer. */

@@ -19,7 +19,6 @@ import {
   type ServingProcess,
   storeHeartbeat,
 } from './rows/process-rows.ts';
-import { removeOldPulls } from './rows/pull-rows.ts';
 import { takeDue } from './rows/run-rows.ts';
 import { removeOldTrends } from './rows/trend-rows.ts';
 import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
@@ -166,7 +165,6 @@ export class FleetServer {
     this.#every(CLEAN_UP_INTERVAL_MS, () => this.#removeOldCheckouts());
     this.#every(CLEAN_UP_INTERVAL_MS, async () => {
       await removeExpiredRows(database, retention);
-      await removeOldPulls(database, retention);
       await removeOldTrends(database);
     });
   }

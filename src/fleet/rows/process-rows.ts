@@ -50,10 +50,10 @@ export async function removeProcess({ query }: FleetStatements, id: string): Pro
   await query(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
-/** The maximum number of rows per statement, so that no statement holds locks for long. */
-const BATCH_SIZE = 5000;
+/** The maximum number of rows per statement, so that no statement holds locks for long. Plans and pull requests have large documents. */
+const BATCH_SIZES = { runs: 1000, freezes: 1000, plans: 100, pulls: 100 } as const;
 
-/** Removes old runs, plans and freezes. @param retention the milliseconds for which they are kept. */
+/** Removes old runs, plans, freezes and closed pull requests. @param retention the milliseconds for which they are kept. */
 export async function removeExpiredRows(statements: FleetStatements, retention: number): Promise<void> {
   const before = "now() - $1 * interval '1 millisecond'";
   await removeInBatches(statements, 'runs', { where: `started_at < ${before}`, value: retention });
@@ -62,17 +62,19 @@ export async function removeExpiredRows(statements: FleetStatements, retention: 
     where: `state IN ('rejected', 'stale', 'applied') AND coalesce(decided_at, made_at) < ${before}`,
     value: retention,
   });
+  await removeInBatches(statements, 'pulls', { where: `state <> 'open' AND since < ${before}`, value: retention });
 }
 
 async function removeInBatches(
   { query }: FleetStatements,
-  table: string,
+  table: keyof typeof BATCH_SIZES,
   { where, value }: { readonly where: string; readonly value: number },
 ): Promise<void> {
-  const batch = `SELECT ctid FROM ${S}.${table} WHERE ${where} LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
+  const size = BATCH_SIZES[table];
+  const batch = `SELECT ctid FROM ${S}.${table} WHERE ${where} LIMIT ${size} FOR UPDATE SKIP LOCKED`;
   const removal = `WITH removed AS (DELETE FROM ${S}.${table} WHERE ctid = ANY (ARRAY(${batch})) RETURNING 1)
 SELECT count(*)::int AS count FROM removed`;
-  for (let count = BATCH_SIZE; count === BATCH_SIZE; ) {
+  for (let count: number = size; count === size; ) {
     const [row] = await query(removal, value);
     count = Number(row?.count ?? 0);
   }

@@ -438,14 +438,6 @@ WHERE m.address = $1 AND p.state = 'merged' AND m.outcome IS NOT NULL ORDER BY p
   return row && { source: String(row.source), number: Number(row.number), outcome: String(row.outcome) };
 }
 
-/** Removes old requests that were closed or merged. @param retention the milliseconds for which they are kept. */
-export async function removeOldPulls({ query }: FleetStatements, retention: number): Promise<void> {
-  await query(
-    `DELETE FROM ${S}.pulls WHERE state <> 'open' AND since < now() - $1 * interval '1 millisecond'`,
-    retention,
-  );
-}
-
 function textIn(value: unknown): string | undefined {
   return value === null || value === undefined ? undefined : String(value);
 }
