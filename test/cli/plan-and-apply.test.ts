@@ -213,6 +213,7 @@ describe('a saved plan', () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} exists and is not a saved plan`)]);
       expect(await readFile(path.join(root, file), 'utf8')).toBe(before);
     }
+    expect((await workspace.run('plan', '--out', '')).code).toBe(64);
   });
 
   it('is refused when it was edited', async () => {

@@ -47,6 +47,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
       'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
     );
   }
+  if (out === '') throw usageError('--out has no file name', 'Name a file: --out FILE');
   if (out !== undefined) await assertReplaceable(context, out);
   let isDenied = false;
   const exitCode = await reportEach(context, options, {
