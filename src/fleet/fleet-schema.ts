@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
+import { withoutDotSlash } from '../manifests/glob.ts';
 import { DRAFT, formDefinitions } from '../manifests/manifest-json-schema.ts';
 import type { Role } from '../operator/roles.ts';
 import { modes } from '../operator/workspace-status.ts';
@@ -361,7 +362,7 @@ export function fleetJsonSchema(): JsonObject {
 
 /** Normalizes `./clients/*` and `clients/*\/` to `clients/*`. */
 export function plainPattern(pattern: string): string {
-  return pattern.replace(/^(\.\/+)+/, '').replace(/\/+$/, '') || '.';
+  return withoutDotSlash(pattern).replace(/\/+$/, '') || '.';
 }
 
 function isEncrypted(address: string): boolean {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/input-files.ts';
-import { globMatcher } from './glob.ts';
+import { globMatcher, withoutDotSlash } from './glob.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -58,10 +58,6 @@ export function findFiles(root: string, patterns: readonly string[]): FoundFiles
     }
   }
   return { files: [...files.values()].sort(), patterns: problems, entries: [...entries.values()] };
-}
-
-function withoutDotSlash(pattern: string): string {
-  return pattern.replace(/^(\.\/+)+/, '');
 }
 
 interface FoundFile {

@@ -26,6 +26,11 @@ export function globMatcher(globs: readonly string[], { dot = false }: GlobOptio
   return (text) => matchers.some((matches) => matches(text));
 }
 
+/** Removes a leading `./`. */
+export function withoutDotSlash(glob: string): string {
+  return glob.replace(/^(\.\/+)+/, '');
+}
+
 /** Returns the reason why a glob cannot be used, if any. */
 export function globProblem(glob: string): string | undefined {
   if (glob.length > MAX_LENGTH) return `expected a glob of at most ${MAX_LENGTH} characters`;

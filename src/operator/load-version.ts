@@ -96,7 +96,7 @@ export function inputsOf(
   const { root, manifests } = project;
   const bases = manifests
     .filter((pattern) => !pattern.startsWith('!'))
-    .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
+    .map((pattern) => path.resolve(root, picomatch.scan(pattern).base));
   const policyFiles = (policies?.files ?? []).map(({ path }) => path);
   return {
     folders: [...new Set(bases)],

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { entriesOf, realPathOf } from '../files/input-files.ts';
 import { findFiles } from '../manifests/find-files.ts';
-import { globMatcher } from '../manifests/glob.ts';
+import { globMatcher, withoutDotSlash } from '../manifests/glob.ts';
 import { readBeginning } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
@@ -21,7 +21,7 @@ const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
  */
 export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
-  const isMatched = globMatcher(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
+  const isMatched = globMatcher(manifests.map((pattern) => withoutDotSlash(pattern.replace(/^!/, ''))));
   const candidates = unmatchedFiles(root, isMatched).filter((file) => {
     const text = readBeginning(path.join(root, file));
     return text !== undefined && BEGINNING.test(text);
