@@ -1,7 +1,7 @@
-import picomatch from 'picomatch';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, Join, type Value } from '../values/value.ts';
 import type { Finding } from './finding.ts';
+import { globMatcher } from './glob.ts';
 import { type FoundPlaceholder, findingIn, isForm, type SpecSources } from './layers.ts';
 import { lineAndColumn } from './read-file.ts';
 
@@ -69,7 +69,7 @@ export function placeholdersIn(
  * @param allowed names that are sent unchanged; `*` matches any characters.
  */
 export function placeholderFindings(resources: readonly WithPlaceholders[], allowed: readonly string[]): Finding[] {
-  const isAllowed = allowed.length === 0 ? () => false : picomatch([...allowed], { dot: true });
+  const isAllowed = globMatcher(allowed, { dot: true });
   const found = new Map<string, { readonly first: Finding; count: number }>();
   for (const resource of resources) {
     for (const placeholder of resource.placeholders) {

@@ -1,7 +1,6 @@
 import path from 'node:path';
-import picomatch from 'picomatch';
 import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/input-files.ts';
-import { globMatcher, withoutDotSlash } from './glob.ts';
+import { globMatcher, splitGlob, withoutDotSlash } from './glob.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -77,10 +76,10 @@ class PatternSearch {
   readonly #visited = new Set<string>();
 
   constructor(root: string, pattern: string) {
-    const { base, glob } = picomatch.scan(pattern);
+    const { base, rest } = splitGlob(pattern);
     this.#root = root;
     this.#base = base === '.' ? '' : base;
-    this.#depth = glob.includes('**') ? Number.POSITIVE_INFINITY : glob.split('/').length;
+    this.#depth = rest.includes('**') ? Number.POSITIVE_INFINITY : rest.split('/').length;
     const matchesAnyName = /(^|\/)\*+$/.test(pattern);
     const matches = globMatcher([pattern]);
     this.#matches = (file) => matches(file) && (!matchesAnyName || /\.(ya?ml|json)$/i.test(file));

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import picomatch from 'picomatch';
 import { kinds, lookups } from '../kinds/index.ts';
+import { splitGlob } from '../manifests/glob.ts';
 import { isInside } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import { loadRules } from '../policies/load-rules.ts';
@@ -96,7 +96,7 @@ export function inputsOf(
   const { root, manifests } = project;
   const bases = manifests
     .filter((pattern) => !pattern.startsWith('!'))
-    .map((pattern) => path.resolve(root, picomatch.scan(pattern).base));
+    .map((pattern) => path.resolve(root, splitGlob(pattern).base));
   const policyFiles = (policies?.files ?? []).map(({ path }) => path);
   return {
     folders: [...new Set(bases)],

@@ -1,4 +1,3 @@
-import picomatch from 'picomatch';
 import { repeated, suggestAddress } from '../manifests/check-resources.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
@@ -16,7 +15,7 @@ import {
   type SpecSources,
   withDefaults,
 } from '../manifests/layers.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, isGlob } from '../manifests/resource.ts';
 import { evaluateForms, type FormsContext, type Inputs } from '../manifests/value-forms.ts';
 import type { Fix } from '../problems/diagnostic.ts';
 import { NO_HINT, suggestion } from '../problems/suggest.ts';
@@ -226,9 +225,8 @@ function unmatchedSkips(entries: readonly string[], addresses: ReadonlySet<Addre
   const reportedIndices = new Set(unknownSkippedKinds(entries, known).map(({ index }) => index));
   return entries.flatMap((entry, index): SkipProblem[] => {
     if (reportedIndices.has(index) || matchesAny(entry, addresses)) return [];
-    const isGlob = picomatch.scan(entry).isGlob === true;
-    const near = isGlob ? NO_HINT : suggestAddress(entry, addresses);
-    const message = isGlob
+    const near = isGlob(entry) ? NO_HINT : suggestAddress(entry, addresses);
+    const message = isGlob(entry)
       ? `no manifest declares a resource that ${entry} matches`
       : `no manifest declares ${entry}${near.text}`;
     return [{ severity: 'warning', code: 'unknown-address', message, fix: near.fix, index }];

@@ -103,7 +103,7 @@ describe('what a project reads', () => {
     symlinkSync(path.join(outside, 'foreign.yaml'), path.join(project, 'linked.yaml'));
     const { stdout, stderr } = await workspace.run(['-C', 'project', 'validate']);
     expect(stdout + stderr).not.toContain('1 Agent');
-    expect(stdout + stderr).toMatch(/outside|leads out|no file matches|must be an object|unknown/);
+    expect(stdout + stderr).toMatch(/expected a glob|outside|leads out|no file matches|must be an object|unknown/);
   });
 
   it('is not a project file that lies elsewhere', async () => {

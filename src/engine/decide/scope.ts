@@ -1,4 +1,4 @@
-import picomatch from 'picomatch';
+import { globMatcher } from '../../manifests/glob.ts';
 import { type Address, isGlob, type Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
@@ -59,7 +59,7 @@ export function scopeOf(
 
 /** Returns the addresses that a glob matches. @throws UserError if there are none. */
 export function matching(glob: string, known: Iterable<Address>, option: string): Address[] {
-  const matches = picomatch(glob, { dot: true });
+  const matches = globMatcher([glob], { dot: true });
   const addresses = [...known].filter((address) => matches(address));
   if (addresses.length > 0) return addresses;
   throw usageError(

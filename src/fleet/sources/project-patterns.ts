@@ -1,4 +1,4 @@
-import picomatch from 'picomatch';
+import { globMatcher, splitGlob } from '../../manifests/glob.ts';
 
 /** The maximum depth of a search with `**`. */
 const MAX_DEPTH = 32;
@@ -45,8 +45,7 @@ export function unmatchedPatterns(patterns: readonly string[], folders: readonly
 
 function matcher(pattern: string): (folder: string) => boolean {
   if (pattern === '.') return (folder) => folder === '.';
-  // A name may contain a newline.
-  const matches = picomatch(pattern, { flags: 's' });
+  const matches = globMatcher([pattern]);
   return (folder) => (folder === '.' ? pattern === '**' : matches(folder));
 }
 
@@ -58,9 +57,9 @@ interface SearchRange {
 }
 
 function searchRangeOf(pattern: string): SearchRange {
-  const { base, glob } = picomatch.scan(pattern);
+  const { base, rest } = splitGlob(pattern);
   const parts = partsOf(base);
-  const depth = glob.includes('**') ? MAX_DEPTH : parts.length + (glob === '' ? 0 : glob.split('/').length);
+  const depth = rest.includes('**') ? MAX_DEPTH : parts.length + (rest === '' ? 0 : rest.split('/').length);
   return { base: parts, depth };
 }
 
