@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { step } from '../step.ts';
 import { ADDRESS, agents, inSync, MANIFEST, PAGE, pullScene } from './pull-scene.ts';

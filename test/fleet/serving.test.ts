@@ -71,7 +71,7 @@ it('begins no second state for a workspace whose project names another backend f
   });
 });
 
-it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
+it('runs neither of two projects that overlap, and says which rules no workspace has', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme', 'acme/eu', 'beta'], rules: APPLY });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
   await fleet.folder.write('acme/voxform.yaml', `${project}manifests: ["**/manifests/*.yaml"]\n`);

@@ -321,7 +321,9 @@ describe('a repository of projects', () => {
     });
   });
 
-  it('keeps old versions with few processes, however many there are, and stops when the process ends', async () => {
+  it('keeps old versions with few processes, however many there are, and stops when the process ends', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const trace = path.join(remote.root, 'trace');
     const files = (content: string) =>

@@ -228,7 +228,7 @@ describe('no secret gets out of a failure', () => {
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('of our own, whatever the mistake says', async () => {
+  it('of our own, whatever the mistake says', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open();
     await workspace.begin();
     const quoting = everySecret.map(({ text }) => text).join(' and the next secret ');
