@@ -15,7 +15,9 @@ metadata: { name: front-desk }
 spec: { number: "+4930123456", nickname: Front desk }
 `;
 
-it('finds workspaces and resources by name, phone number and id, as the last run knew them', async () => {
+it('finds workspaces and resources by name, phone number and id, as the last run knew them', {
+  tags: ['long'],
+}, async () => {
   const rules = 'workspaces: { "*": { mode: apply, interval: 1h } }';
   const fleet = await testFleet({ projects: ['acme-dental', 'beta'], rules });
   const { database, control, folder, emulators } = fleet;

@@ -85,7 +85,7 @@ it('pushes a commit only where the branch is as it was read, and never shows the
   expect(trace()).not.toContain(Buffer.from(`x-access-token:${TOKEN}`).toString('base64'));
 });
 
-it('sends the token to no other origin, and asks no credential helper', async () => {
+it('sends the token to no other origin, and asks no credential helper', { tags: ['long'] }, async () => {
   await using host = await FakeGithub.start({});
   using elsewhere = await noting();
   using redirecting = await noting(() => elsewhere.url);

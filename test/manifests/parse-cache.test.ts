@@ -187,7 +187,7 @@ describe('parsed files kept on the disk', () => {
     expect(statSync(folder.file).size).toBeLessThan(10_000);
   });
 
-  it('gives for any text what parsing gives, also when its bytes were changed', async () => {
+  it('gives for any text what parsing gives, also when its bytes were changed', { tags: ['long'] }, async () => {
     const scalar = fc.oneof(
       fc.constantFrom(
         '-0',

@@ -78,7 +78,9 @@ it.each([
   }
 });
 
-it('counts the resources above everything else, and lists those of a text, a kind and a status', async () => {
+it('counts the resources above everything else, and lists those of a text, a kind and a status', {
+  tags: ['long'],
+}, async () => {
   const source = new LargeSource((index) => (index < 70 ? update(index) : {}));
   await using page = await runningPage({ source });
   const { text: whole } = await page.ask(PATH);

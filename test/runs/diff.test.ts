@@ -167,7 +167,7 @@ describe('a diff of two workspaces', () => {
     });
   });
 
-  it('compares secrets as far as anybody knows them, and shows none', async () => {
+  it('compares secrets as far as anybody knows them, and shows none', { tags: ['long'] }, async () => {
     const other = { LLM_KEY: 'sk-that-only-production-has' };
     await using two = await applied({}, other);
     const verdicts = [];

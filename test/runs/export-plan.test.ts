@@ -166,7 +166,9 @@ async function made(
 }
 
 describe('an exported project', () => {
-  it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', async () => {
+  it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', {
+    tags: ['long'],
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, async (parts) => {
         await using workspace = await unmanagedWorkspace(parts.behaviour);

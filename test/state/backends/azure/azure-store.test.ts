@@ -73,7 +73,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('is found under another name of its workspace', async () => {
+  it('is found under another name of its workspace', { tags: ['long'] }, async () => {
     const settings = await azuriteContainer();
     const { root, user } = await scene();
     const storeOf = (workspace: string) =>
