@@ -115,6 +115,8 @@ interface ProjectFile {
 
 interface Scan {
   readonly files: readonly ProjectFile[];
+  /** The stamps of the folders, by path. */
+  readonly folders: ReadonlyMap<string, string>;
   readonly signature: string;
   /** The limit that the project exceeds, if any. In that case, `files` is incomplete. */
   readonly problem: string | undefined;
@@ -199,13 +201,12 @@ export class FolderProjects implements SourceReader {
       throw new UserError(`${this.shown} no longer has the folder ${project}: ${reasonOf(error)}`);
     }
     if (scan.problem !== undefined) throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);
-    for (const file of scan.files) {
-      const to = path.join(folder, file.name);
+    const version = await versionOf(scan, from, async ({ name, target }, content) => {
+      const to = path.join(folder, name);
       await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
-      if (file.target !== undefined) await symlink(file.target, to);
-      else await writeFile(to, contentOf(from, file), { mode: 0o600 });
-    }
-    const version = versionOf(scan, ({ name }) => readFileSync(path.join(folder, name)));
+      if (target !== undefined) await symlink(target, to);
+      else await writeFile(to, content, { mode: 0o600 });
+    });
     return { version, commit: undefined };
   }
 
@@ -249,7 +250,7 @@ export class FolderProjects implements SourceReader {
         const isSettled = Date.now() - scan.changedAtMs >= SETTLE_TIME_MS;
         if (isSettled || Date.now() >= until) {
           const { problem, signature } = scan;
-          return { version: versionOf(scan, (file) => contentOf(folder, file)), problem, signature };
+          return { version: await versionOf(scan, folder), problem, signature };
         }
       } catch (error) {
         const isRemoved = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
@@ -267,11 +268,11 @@ export class FolderProjects implements SourceReader {
 }
 
 /** Lists the files of a project without reading their contents. Stops at the limits for projects. */
-function scanOf(folder: string, folders: FolderEntries): Scan {
+function scanOf(folder: string, entriesOf: FolderEntries): Scan {
   const files: ProjectFile[] = [];
   const size = new ProjectSize();
   let changedAtMs = 0;
-  const stamps = new Map<string, string>();
+  const folders = new Map<string, string>();
   const stampedAt = (stats: BigIntStats): string => {
     changedAtMs = Math.max(changedAtMs, Number(stats.ctimeMs));
     return stampOf(stats);
@@ -279,8 +280,8 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   const pending = [''];
   for (let inside = pending.pop(); inside !== undefined; inside = pending.pop()) {
     const dir = path.join(folder, inside);
-    const { stats, entries } = folders.read(dir);
-    stamps.set(dir, stampedAt(stats));
+    const { stats, entries } = entriesOf.read(dir);
+    folders.set(dir, stampedAt(stats));
     if (entries === undefined) size.failWithTooManyEntries();
     for (const entry of entries ?? []) {
       if (IGNORED_NAMES.has(entry.name)) continue;
@@ -298,26 +299,35 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
     }
     if (size.problem !== undefined) break;
   }
-  // A link in the place of a folder would have led elsewhere.
-  for (const [dir, stamp] of stamps)
-    if (stampOf(lstatSync(dir, { bigint: true })) !== stamp) throw new ChangedFile(dir);
   files.sort((a, b) => compareText(a.name, b.name));
   const { problem } = size;
   const signature = createHash('sha256')
     .update(JSON.stringify([problem, files]))
     .digest('hex');
-  return { files, signature, problem, changedAtMs };
+  return { files, folders, signature, problem, changedAtMs };
 }
 
-/** Returns a digest of the files that is equal on every machine. If the project is too large, the digest covers only names and sizes. */
-function versionOf({ files, problem }: Scan, contentOf: (file: ProjectFile) => Buffer): string {
+/**
+ * Returns a digest of the files that is equal on every machine. If the project is too large, the digest covers only names and sizes.
+ * @param onContent called with the content of each file.
+ * @throws ChangedFile if the project changed after the scan.
+ */
+async function versionOf(
+  { files, folders, problem }: Scan,
+  folder: string,
+  onContent?: (file: ProjectFile, content: Buffer) => Promise<void>,
+): Promise<string> {
+  // A link that took the place of a folder may have led the scan elsewhere.
+  for (const [dir, stamp] of folders)
+    if (stampOf(lstatSync(dir, { bigint: true })) !== stamp) throw new ChangedFile(dir);
   const digest = createHash('sha256');
   for (const file of files) {
     const { name, target, size } = file;
     if (problem !== undefined) digest.update(JSON.stringify([name, size]));
     else {
-      const content = target === undefined ? contentOf(file) : Buffer.from(target);
+      const content = target === undefined ? readListed(folder, file) : Buffer.from(target);
       digest.update(JSON.stringify([name, target === undefined, content.length])).update(content);
+      await onContent?.(file, content);
     }
   }
   return digest.digest('hex').slice(0, 40);
@@ -329,7 +339,7 @@ function stampOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 /** Reads a file of a project that was listed. @throws ChangedFile if a link, a pipe or another file took its place. */
-function contentOf(folder: string, { name, stamp }: ProjectFile): Buffer {
+function readListed(folder: string, { name, stamp }: ProjectFile): Buffer {
   const file = path.join(folder, name);
   let descriptor: number;
   try {
