@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { FLEET_FILE } from '../fleet/fleet-file.ts';
-import { globMatcher } from '../manifests/glob.ts';
+import { isManifestName } from '../manifests/find-files.ts';
+import { globMatcher, withoutDotSlash } from '../manifests/glob.ts';
 import type { Declaration, SpecSources } from '../manifests/layers.ts';
 import { isInside, realPath } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
@@ -73,7 +74,7 @@ export function roleOf(
   const name = path.basename(file);
   if (PROJECT_FILES.includes(name)) return 'project';
   if (name === FLEET_FILE) return 'fleet';
-  if (!/\.(?:ya?ml|json)$/i.test(name)) return undefined;
+  if (!isManifestName(name)) return undefined;
   if (manifestMatcher(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text)) return 'manifest';
   return /^policies[ \t]*:/m.test(text) ? 'policies' : undefined;
 }
@@ -84,10 +85,9 @@ const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 function manifestMatcher(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;
-  const plain = patterns.map((pattern) => pattern.replace(/^(!?)(?:\.\/+)+/, '$1'));
-  const isIncluded = globMatcher(plain.filter((pattern) => !pattern.startsWith('!')));
-  const exclusions = plain.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
-  const isExcluded = globMatcher(exclusions);
+  const isExclusion = (pattern: string): boolean => pattern.startsWith('!');
+  const isIncluded = globMatcher(patterns.filter((pattern) => !isExclusion(pattern)).map(withoutDotSlash));
+  const isExcluded = globMatcher(patterns.filter(isExclusion).map((pattern) => withoutDotSlash(pattern.slice(1))));
   const matches = (file: string): boolean => isIncluded(file) && !isExcluded(file);
   matchers.set(patterns, matches);
   return matches;

@@ -59,6 +59,11 @@ export function findFiles(root: string, patterns: readonly string[]): FoundFiles
   return { files: [...files.values()].sort(), patterns: problems, entries: [...entries.values()] };
 }
 
+/** True for the name of a YAML or JSON file. */
+export function isManifestName(name: string): boolean {
+  return /\.(ya?ml|json)$/i.test(name);
+}
+
 interface FoundFile {
   readonly file: string;
   readonly real: string;
@@ -82,7 +87,7 @@ class PatternSearch {
     this.#depth = rest.includes('**') ? Number.POSITIVE_INFINITY : rest.split('/').length;
     const matchesAnyName = /(^|\/)\*+$/.test(pattern);
     const matches = globMatcher([pattern]);
-    this.#matches = (file) => matches(file) && (!matchesAnyName || /\.(ya?ml|json)$/i.test(file));
+    this.#matches = (file) => matches(file) && (!matchesAnyName || isManifestName(file));
   }
 
   run(): void {

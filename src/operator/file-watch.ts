@@ -2,6 +2,7 @@ import { type FSWatcher, lstatSync, readlinkSync, statSync, watch as watchFolder
 import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import { isFolder } from '../files/input-files.ts';
+import { isManifestName } from '../manifests/find-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
@@ -71,7 +72,7 @@ export class WatchedFiles implements FileWatch {
         const tree = trees.find((each) => file === each || file.startsWith(each + path.sep));
         const relative = tree === undefined ? '' : path.relative(tree, file);
         if (relative.split(path.sep).some(isSkipped)) return true;
-        return stats?.isFile() === true && tree !== file && !isManifest(file);
+        return stats?.isFile() === true && tree !== file && !isManifestName(file);
       },
     });
     watcher.on('all', (event) => this.#reportChange(event === 'addDir' || event === 'unlinkDir'));
@@ -80,7 +81,7 @@ export class WatchedFiles implements FileWatch {
     watcher.on('raw', (event, name, details) => {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
-      if (isManifest(name)) return this.#reportChange(false);
+      if (isManifestName(name)) return this.#reportChange(false);
       const isSwapped = event === 'rename' && !isSkipped(name) && isFolder(path.join(folder, name));
       if (isSwapped) this.#reportChange(true);
     });
@@ -136,10 +137,6 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
 /** True if a folder is not searched for manifests. Two leading dots are allowed: Kubernetes stores the data of a volume in `..data`. */
 function isSkipped(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
-}
-
-function isManifest(name: string): boolean {
-  return /\.(ya?ml|json)$/i.test(name);
 }
 
 function exists(file: string): boolean {

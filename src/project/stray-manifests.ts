@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { entriesOf, realPathOf } from '../files/input-files.ts';
-import { findFiles } from '../manifests/find-files.ts';
+import { findFiles, isManifestName } from '../manifests/find-files.ts';
 import { globMatcher, withoutDotSlash } from '../manifests/glob.ts';
 import { readBeginning } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
@@ -53,7 +53,7 @@ function unmatchedFiles(root: string, isMatched: (file: string) => boolean): rea
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
       const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) folders.push(file);
-      else if (entry.isFile() && /\.(ya?ml|json)$/i.test(file) && !isMatched(file)) files.push(file);
+      else if (entry.isFile() && isManifestName(file) && !isMatched(file)) files.push(file);
     }
     if (remaining < 0 || files.length >= MAX_READ) break;
   }

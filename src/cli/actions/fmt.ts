@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
-import { findFiles } from '../../manifests/find-files.ts';
+import { findFiles, isManifestName } from '../../manifests/find-files.ts';
 import { isInside, reasonOf } from '../../manifests/read-file.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
@@ -73,7 +73,7 @@ function filesNamed(folder: string, cwd: string, names: readonly string[]) {
       throw new UserError(`${name} is outside the project folder`, { hint });
     }
     if (!statSync(absolute).isDirectory()) {
-      if (/\.(ya?ml|json)$/i.test(name)) return [relative];
+      if (isManifestName(name)) return [relative];
       throw new UserError(`${name} is not a YAML or JSON file`);
     }
     const inside = relative === '' ? '' : `${relative.replace(/[[\]{}()*?!+@\\]/g, '\\$&')}/`;
