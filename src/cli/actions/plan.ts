@@ -1,5 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isPlanLike } from '../../engine/plan/plan-actions.ts';
 import { withDigest } from '../../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { replaceFile } from '../../files/replace-file.ts';
@@ -12,7 +13,7 @@ import { commandFor } from '../../problems/workspace-command.ts';
 import { withViolations } from '../../runs/judged-plan.ts';
 import { changesIn } from '../../runs/planning.ts';
 import { isAgeFile } from '../../state/seal.ts';
-import { isObject, tryParseJson } from '../../values/json.ts';
+import { tryParseJson } from '../../values/json.ts';
 import type { Context } from '../context.ts';
 import {
   type PlanFlags,
@@ -90,8 +91,7 @@ async function assertReplaceable({ cwd }: Context, file: string): Promise<void> 
   // Writing to a missing or unreadable file reports the problem.
   const bytes = await readFile(target).catch(() => Buffer.of());
   if (bytes.length === 0 || isAgeFile(bytes)) return;
-  const data = tryParseJson(bytes.toString());
-  if (isObject(data) && Array.isArray(data.resources)) return;
+  if (isPlanLike(tryParseJson(bytes.toString()))) return;
   throw new UserError(`${file} exists and is not a saved plan`, { hint: 'Choose another file: --out FILE' });
 }
 

@@ -1,7 +1,7 @@
 import type { NextStep } from '../../problems/next-step.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../../values/json.ts';
-import { PLAN_FORMAT_VERSION } from './plan-actions.ts';
+import { isPlanLike, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 import { digestOfPlan } from './plan-digest.ts';
 import type { PlanDocument } from './plan-document.ts';
 import { planDocument } from './plan-schema.ts';
@@ -33,9 +33,7 @@ export function parseSavedPlan(
     throw new UserError(`${file} is not a saved plan: it is not JSON`, { next, cause });
   }
   if (isObject(data) && isObject(data.sops)) throw encrypted();
-  if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
-    throw new UserError(`${file} is not a saved plan`, { next });
-  }
+  if (!isPlanLike(data)) throw new UserError(`${file} is not a saved plan`, { next });
   const planVersion = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
   if (data.format_version !== PLAN_FORMAT_VERSION) {
     throw new UserError(
