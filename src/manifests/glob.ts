@@ -1,19 +1,19 @@
 import { braceExpand, Minimatch, unescape as unescapeGlob } from 'minimatch';
+import { z } from 'zod';
 
 /** The maximum number of alternatives of a glob, such as two of `*.{yaml,yml}`. */
 const MAX_ALTERNATIVES = 200;
 const MAX_LENGTH = 500;
 
-interface GlobOptions {
-  /** True if wildcards match a leading dot. */
-  readonly dot?: boolean;
-}
-
 /**
  * Returns a function that tells whether a text matches any of these globs of `*`, `**`, `?`, `[abc]`, `{a,b}`, `\` and a leading `!`.
  * Takes bounded time, because the globs of a project are not trusted: minimatch matches without regular expressions.
+ * @param dot true if wildcards match a leading dot.
  */
-export function globMatcher(globs: readonly string[], { dot = false }: GlobOptions = {}): (text: string) => boolean {
+export function globMatcher(
+  globs: readonly string[],
+  { dot = false }: { readonly dot?: boolean } = {},
+): (text: string) => boolean {
   const options = { dot, noext: true, nocomment: true, platform: 'linux', braceExpandMax: MAX_ALTERNATIVES } as const;
   const matchers = globs.map((glob) => new Minimatch(glob, options));
   return (text) => matchers.some((matcher) => matcher.match(text));
@@ -30,6 +30,14 @@ export function splitGlob(glob: string): { readonly base: string; readonly rest:
   const first = parts.findIndex((part) => /(?<!\\)[*?[{]/.test(part));
   const count = first === -1 ? parts.length : first;
   return { base: unescapeGlob(parts.slice(0, count).join('/')), rest: parts.slice(count).join('/') };
+}
+
+/** Returns the schema of a glob in a settings file. */
+export function globSetting() {
+  return z
+    .string()
+    .min(1)
+    .refine((text) => globProblem(text) === undefined, { error: ({ input }) => globProblem(String(input)) });
 }
 
 /** Returns the reason why a glob cannot be used, if any. */

@@ -1,13 +1,15 @@
 import type { RecordVersion } from '../kinds/kind.ts';
-import { html } from '../output/html/html.ts';
+import { createSecretNumbers } from '../output/field-view.ts';
+import { type Html, html } from '../output/html/html.ts';
 import { impactSections } from '../output/html/impact-html.ts';
+import { changesOnly } from '../output/html/resource-html.ts';
+import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
 import { measureImpact } from '../runs/impact/measure-impact.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
-import { versionChanges } from '../runs/version-changes.ts';
+import { type VersionChanges, versionChanges } from '../runs/version-changes.ts';
 import { type VersionedRecord, versionedRecord } from '../runs/versioned-record.ts';
 import type { ShownComparison } from './page-data.ts';
-import { versionsHtml } from './views/versions-view.ts';
 
 interface ComparisonOptions {
   now(): Date;
@@ -47,6 +49,18 @@ export async function callsHtml(
     const impact = await measureImpact({ address, id, versions, listed, client, workspace, since });
     return redact(html`${versionsHtml(changes)}${impactSections(impact)}`.text);
   });
+}
+
+/** Returns the published versions, newest first, each with its differences from the previous version. */
+function versionsHtml(versions: readonly VersionChanges[]): Html {
+  const secrets = createSecretNumbers();
+  const item = ({ version, publishedAt, changes }: VersionChanges) => {
+    const head = html`<strong>Version ${version}</strong> <span class="faint">${publishedAt === undefined ? '' : `published ${publishedAt.slice(0, 19).replace('T', ' ')} UTC`}${changes === undefined ? '' : `, ${plural(changes.length, 'field')} changed`}</span>`;
+    return changes === undefined || changes.length === 0
+      ? html`<p>${head}</p>`
+      : html`<details class="group"><summary>${head}</summary><div class="plan">${changesOnly(changes, secrets)}</div></details>`;
+  };
+  return versions.length === 0 ? html`` : html`<h3>Versions</h3>${versions.map(item)}`;
 }
 
 /** Compares the calls of versions in the background, one comparison at a time, because each comparison reads all calls. */

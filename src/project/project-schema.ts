@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordId } from '../manifests/envelope.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
+import { globSetting } from '../manifests/glob.ts';
 import { NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { settingForms } from '../manifests/schema-fields.ts';
@@ -9,8 +10,7 @@ import { stateSchema } from '../state/state-location.ts';
 import { about, describedObject } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
-import { dashboardTemplate } from './dashboard-template.ts';
-import { globSetting } from './glob-setting.ts';
+import { dashboardTemplate } from './dashboard-address.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { globSetting } from '../manifests/glob.ts';
 import { about } from '../values/described.ts';
 import { lazy } from '../values/lazy.ts';
 import { durationSetting } from './duration.ts';
-import { globSetting } from './glob-setting.ts';
 
 const nonEmptyString = () => z.string().min(1);
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dashboardUrl, linkHost } from '../../src/project/dashboard-address.ts';
-import { dashboardTemplate } from '../../src/project/dashboard-template.ts';
+import { dashboardTemplate, dashboardUrl, linkHost } from '../../src/project/dashboard-address.ts';
 
 const plain = 'https://app.example.com/agents/{id}';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
-import { dashboardTemplate } from '../../project/dashboard-template.ts';
+import { dashboardTemplate } from '../../project/dashboard-address.ts';
 import { describedObject, jsonValue } from '../../values/described.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 

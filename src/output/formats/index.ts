@@ -5,7 +5,7 @@ export const reportFormats = {
   text: () => import('./text-format.ts'),
   json: () => import('./json-format.ts'),
   markdown: () => import('./markdown-format.ts'),
-  html: () => import('./html-format.ts'),
+  html: () => import('../html/html-report.ts'),
   github: () => import('./github-format.ts'),
 } satisfies Record<string, () => Promise<{ readonly format: ReportFormat }>>;
 

@@ -5,6 +5,7 @@ import { earlyEnd } from '../action-words.ts';
 import { mustListAll } from '../address-list.ts';
 import { compact, MIN_SHARING } from '../compact.ts';
 import { viewsOf } from '../field-view.ts';
+import type { ReportFormat } from '../formats/format.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/pictures.ts';
 import { type SharedStep, type Steps, sharedSteps, withLinks } from '../grouped-steps.ts';
@@ -95,6 +96,8 @@ ${reports.map(section)}
 </main><footer></footer>`;
   return htmlPage({ title, body });
 }
+
+export const format: ReportFormat = { report: htmlReport, several: htmlReports };
 
 function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
   const places = diagnostics.map((each) => `${positionText(each)} ${each.message}`);
