@@ -67,7 +67,8 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
   } catch (thrown) {
     const isParsing = thrown instanceof CommanderError;
     const error = isParsing
-      ? (explainUsageError(thrown, program, { typed: host.args, args }) ?? (await errorOf(helpTerminal.flush())))
+      ? (explainUsageError(thrown, program, { typed: host.args, args }) ??
+        (await helpTerminal.flush().catch((flushError: unknown) => flushError)))
       : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const { redact } = redactor;
@@ -80,14 +81,6 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     terminal.out(await errorFor(errorFormat, error, { exitCode, redact }));
     return exitCode;
   }
-}
-
-/** Returns the error of a rejected promise; undefined if it resolves. */
-function errorOf(promise: Promise<void>): Promise<unknown> {
-  return promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 }
 
 function outputOf(terminal: Terminal): OutputConfiguration {

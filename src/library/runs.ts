@@ -30,7 +30,7 @@ export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOpti
 export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
 export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
-  /** The reaction to a failure: continue with resources that do not depend on the failed one (default), or start no more writes. */
+  /** After a failed write: continue with resources that do not depend on it (default), or start no more writes. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;
   onEvent?(event: ApplyEvent): void;

@@ -1,4 +1,3 @@
-import type { Observation } from '../engine/decide/observed.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import type { ObserveOptions } from '../engine/observe/read-records.ts';
 import { createRecheck, type Recheck } from '../engine/observe/recheck.ts';
@@ -41,15 +40,12 @@ export async function isRightPlatform(
 /** Checks whether each orphan still exists, with one list for each listed kind and one read for each other record. */
 export async function checkOrphans(orphans: readonly Orphan[], reads: RecordReads): Promise<OrphanStatus[]> {
   const recheck = recheckOnce(reads);
-  const found = new Map<Orphan, Observation['status']>();
+  const existing = new Map<Orphan, boolean>();
   await eachConcurrently(orphans, reads.concurrency, async (orphan) => {
     const { status } = await recheck.at(kindNamed(orphan.kind), orphan.id);
-    found.set(orphan, status);
+    if (status === 'shown' || status === 'missing') existing.set(orphan, status === 'shown');
   });
-  return orphans.map((orphan) => {
-    const status = found.get(orphan);
-    return { ...orphan, exists: status === 'shown' ? true : status === 'missing' ? false : null };
-  });
+  return orphans.map((orphan) => ({ ...orphan, exists: existing.get(orphan) ?? null }));
 }
 
 function recheckOnce(reads: RecordReads): Recheck {

@@ -174,11 +174,11 @@ async function quarantineDamaged(store: StateStore, options: PushOptions): Promi
     const quarantined = await lease.quarantine();
     const dropped = backups.map((each) => droppedRecords(fromBackup(each), options));
     const ids = dropped.flatMap((each) => each.ids);
-    const pending = backups[0]?.pending ?? new Map();
+    const isDropped = new Set(dropped[0]?.pending);
     return {
       quarantined,
       ids: [...new Map(ids.map((record) => [idKey(record.kind, record.id), record])).values()],
-      pending: Object.fromEntries(dropped[0]?.pending.map((address) => [address, pending.get(address)]) ?? []),
+      pending: Object.fromEntries([...(backups[0]?.pending ?? [])].filter(([address]) => isDropped.has(address))),
     };
   } finally {
     await lease.release();

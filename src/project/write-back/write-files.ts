@@ -69,14 +69,10 @@ async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
 
 /** Returns the files that could not be restored. */
 async function restore(replaced: readonly FileDraft[]): Promise<string[]> {
-  const restored = replaced.map(async ({ edit, target, mode }) => {
-    const isRestored = await replaceFile(target, edit.before, { mode }).then(
-      () => true,
-      () => false,
-    );
-    return isRestored ? [] : [edit.file];
-  });
-  return (await Promise.all(restored)).flat();
+  const results = await Promise.allSettled(
+    replaced.map(({ edit, target, mode }) => replaceFile(target, edit.before, { mode })),
+  );
+  return replaced.filter((_, index) => results[index]?.status === 'rejected').map(({ edit }) => edit.file);
 }
 
 function writeError(file: string, cause: unknown, notRestored: readonly string[] = []): UserError {
