@@ -207,7 +207,8 @@ describe('a saved plan', () => {
     for (const each of ['first', 'second'])
       expect([each, (await workspace.run('plan', '--out', 'a.plan')).code]).toEqual([each, 0]);
     await workspace.run('apply', 'a.plan');
-    for (const file of ['manifests/agents.yaml', 'voxform.yaml', '.voxform/test.state.json']) {
+    await workspace.folder.write('terraform.tfstate', '{ "version": 4, "resources": [] }');
+    for (const file of ['manifests/agents.yaml', 'voxform.yaml', '.voxform/test.state.json', 'terraform.tfstate']) {
       const before = await readFile(path.join(root, file), 'utf8');
       const { code, stderr } = await workspace.run('plan', '--out', file);
       expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} exists and is not a saved plan`)]);
