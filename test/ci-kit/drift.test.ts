@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -67,7 +69,7 @@ function repositoryFor(emulator: Emulator): Repository {
   });
 }
 
-it('the workflow for GitHub keeps the request, with the permissions of its job', { tags: ['long'] }, async () => {
+it('the workflow for GitHub keeps the request, with the permissions of its job', async () => {
   const workflow = shipped<Workflow>('examples/ci/github/drift.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);
@@ -92,7 +94,7 @@ it('the workflow for GitHub keeps the request, with the permissions of its job',
   expect(workflow.jobs.drift?.permissions).toEqual({ contents: 'write', 'pull-requests': 'write' });
 });
 
-it('the template for GitLab keeps the request in a schedule', { tags: ['long'] }, async () => {
+it('the template for GitLab keeps the request in a schedule', async () => {
   const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { describe, expect, it } from 'vitest';
 import { type Fault, READER, TOKEN } from '../hosting/code-host-fake.ts';
 import { AGENTS, DriftProject, hostNames } from '../hosting/drift-project.ts';
@@ -10,7 +12,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
   /** What the branch and the drift decide is the same on every host, and is shown on the first one. */
   const isFirstHost = name === hostNames[0];
 
-  it('keeps one request while the drift lasts, from its beginning to its end', { tags: ['long'] }, async () => {
+  it('keeps one request while the drift lasts, from its beginning to its end', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     const { repository } = host;
@@ -111,7 +113,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('names branch, title and base as the settings say, for a project in a folder', { tags: ['long'] }, async () => {
+  it('names branch, title and base as the settings say, for a project in a folder', async () => {
     await using project = await DriftProject.open(name, {
       folder: 'clients/acme',
       settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
@@ -156,12 +158,10 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     },
   ];
 
-  it('survives what a host does wrong, with one request and one commit each time', { tags: ['long'] }, () =>
-    survives(ofEach),
-  );
+  it('survives what a host does wrong, with one request and one commit each time', () => survives(ofEach));
 
   if (isFirstHost) {
-    it('survives what no host decides on, too', { tags: ['long'] }, () => survives(ofOne));
+    it('survives what no host decides on, too', () => survives(ofOne));
   }
 
   async function survives(faults: readonly Case[]): Promise<void> {
@@ -182,7 +182,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     }
   }
 
-  it('tells a refusal as it is, without the token', { tags: ['long'] }, async () => {
+  it('tells a refusal as it is, without the token', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -210,7 +210,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
 });
 
 describe('the branch of a request, which no host decides on', () => {
-  it('leaves what people do on the host alone', { tags: ['long'] }, async () => {
+  it('leaves what people do on the host alone', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     const { repository } = host;
@@ -298,7 +298,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('follows its base, and writes nothing that was made for other manifests', { tags: ['long'] }, async () => {
+  it('follows its base, and writes nothing that was made for other manifests', async () => {
     await using project = await DriftProject.open('github');
     const { repository } = project.host;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -334,7 +334,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('commits nothing where a person was quicker', { tags: ['long'] }, async () => {
+  it('commits nothing where a person was quicker', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -356,7 +356,7 @@ describe('the branch of a request, which no host decides on', () => {
     expect(host.repository.head(BRANCH)).toBe(theirs);
   });
 
-  it('begins anew from a branch whose commits are all in its base', { tags: ['long'] }, async () => {
+  it('begins anew from a branch whose commits are all in its base', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -374,7 +374,7 @@ describe('the branch of a request, which no host decides on', () => {
 });
 
 describe('the text of a request, which no host decides on', () => {
-  it('says in the request what cannot be written, and opens none for that alone', { tags: ['long'] }, async () => {
+  it('says in the request what cannot be written, and opens none for that alone', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('night', { name: 'Bolt' });
@@ -402,7 +402,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(rest.stdout).toContain('Pull request closed, because only skipped changes remain:');
   });
 
-  it('keeps a text of any length within what a host takes', { tags: ['long'] }, async () => {
+  it('keeps a text of any length within what a host takes', async () => {
     const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
     await using project = await DriftProject.open('github');
     project.edit('day', { prompt_config: { prompt: long } });
@@ -413,7 +413,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
   });
 
-  it('never sends a secret that somebody wrote into a field', { tags: ['long'] }, async () => {
+  it('never sends a secret that somebody wrote into a field', async () => {
     await using project = await DriftProject.open('github');
     project.edit('day', {
       prompt_config: { prompt: 'Use a-long-secret-key.' },
@@ -432,7 +432,7 @@ describe('the text of a request, which no host decides on', () => {
   });
 });
 
-it('tells what is missing before it sends anything', { tags: ['long'] }, async () => {
+it('tells what is missing before it sends anything', async () => {
   await using project = await DriftProject.open('github');
   project.edit('day', { llm_config: { temperature: 0.9 } });
   const unset = await project.runWith({ GITHUB_TOKEN: '' }, 'accept', '--pull-request', '--auto-approve');

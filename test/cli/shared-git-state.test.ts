@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -85,7 +87,7 @@ function bytesOf(folder: string): Map<string, string> {
   );
 }
 
-it('leaves no trace in the repository, whatever is done with the state', { tags: ['long'] }, async () => {
+it('leaves no trace in the repository, whatever is done with the state', async () => {
   const { machine, bare } = await scene(2);
   const here = machine();
   writeFileSync(path.join(here.folder, 'staged'), 'x');
@@ -111,7 +113,7 @@ it('leaves no trace in the repository, whatever is done with the state', { tags:
   expect([code, stdout]).toEqual([0, expect.stringContaining('No changes')]);
 });
 
-it('lets machines that apply at once create everything one time', { tags: ['long'] }, async () => {
+it('lets machines that apply at once create everything one time', async () => {
   const { machine, emulator } = await scene(6);
   const all = [machine(), machine(), machine()];
   const ended = await Promise.all(all.map((each) => each.run(...CREATE)));
@@ -123,14 +125,14 @@ it('lets machines that apply at once create everything one time', { tags: ['long
 
 const creates = (emulator: Emulator): number => emulator.requests.filter(({ method }) => method === 'POST').length;
 
-it('writes little for many creates', { tags: ['long'] }, async () => {
+it('writes little for many creates', async () => {
   const { machine, bare } = await scene(64);
   expect((await machine().run(...CREATE, '--concurrency', '16')).code).toBe(0);
   // At best 64 / 16 + 4, which the engine's tests show in one process. Here, the time at which answers arrive may part a batch.
   expect(Number(git(bare, 'rev-list', '--count', 'refs/voxform/test'))).toBeLessThanOrEqual(64 / 16 + 8);
 });
 
-it('keeps what a killed run knew, for another machine that takes over', { tags: ['long'] }, async () => {
+it('keeps what a killed run knew, for another machine that takes over', async () => {
   const { machine, emulator, bare } = await scene(24);
   const killed = machine().start(...CREATE, '--concurrency', '4');
   await expect.poll(() => creates(emulator), { interval: 5 }).toBeGreaterThanOrEqual(9);
@@ -149,7 +151,7 @@ it('keeps what a killed run knew, for another machine that takes over', { tags: 
   expect(known.size).toBe(24);
 });
 
-it('ends in order when Ctrl-C reaches everything on the terminal', { tags: ['long'] }, async () => {
+it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
   const { machine, emulator, bare } = await scene(24);
   const here = machine();
   const child = spawn(process.execPath, [path.join(inject('built'), 'main.js'), ...CREATE], {

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import type { FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { parseRuns } from '../../src/state/run-history.ts';
@@ -15,7 +17,7 @@ const agentsIn = ({ emulators }: TestFleet) =>
 const shown = async ({ control }: TestFleet): Promise<FleetWorkspace | undefined> =>
   (await control.status({ address: ADDRESS })).workspaces[0];
 
-it('applies the approved plan alone, and has a plan that went stale approved anew', { tags: ['long'] }, async () => {
+it('applies the approved plan alone, and has a plan that went stale approved anew', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
@@ -65,9 +67,7 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   expect(rows).toEqual([{ result: 'ok', why: 'approved', who: 'bob', plan_id: third }]);
 });
 
-it('records each request and decision with its person, whoever else acts before the run', {
-  tags: ['long'],
-}, async () => {
+it('records each request and decision with its person, whoever else acts before the run', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   const { control, pg } = fleet;
   const server = await fleet.server();
@@ -106,7 +106,7 @@ it('records each request and decision with its person, whoever else acts before 
   });
 });
 
-it('does not ask again for a plan that was rejected, and shows what it leaves', { tags: ['long'] }, async () => {
+it('does not ask again for a plan that was rejected, and shows what it leaves', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
@@ -137,9 +137,7 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
   });
 });
 
-it('gives a paused workspace no turn, and keeps failures and their pause over restarts', {
-  tags: ['long'],
-}, async () => {
+it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: {}, times: 100, fault: { status: 403, body: { detail: 'One.' } } });
@@ -183,24 +181,20 @@ it.each([
   { interval: '5s', seconds: 61, status: 'stale' },
   { interval: '30s', seconds: 75, status: 'in-sync' },
   { interval: '30s', seconds: 91, status: 'stale' },
-] as const)(
-  'is $status $seconds s after the last check at an interval of $interval',
-  { tags: ['long'] },
-  async (given) => {
-    const fleet = await testFleet({ projects: ['acme'], rules: rules('apply', given.interval) });
-    const server = await fleet.server();
-    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
-    await server.stop('over');
-    await fleet.pg.sql(
-      `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds', checked_before = '-infinity'`,
-    );
-    expect(await fleet.status(ADDRESS)).toBe(given.status);
-    const { counts, workspaces } = await fleet.control.status({ statuses: [given.status] });
-    expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);
-  },
-);
+] as const)('is $status $seconds s after the last check at an interval of $interval', async (given) => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('apply', given.interval) });
+  const server = await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  await server.stop('over');
+  await fleet.pg.sql(
+    `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds', checked_before = '-infinity'`,
+  );
+  expect(await fleet.status(ADDRESS)).toBe(given.status);
+  const { counts, workspaces } = await fleet.control.status({ statuses: [given.status] });
+  expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);
+});
 
-it('goes on after the database was away, and has no secret in any table', { tags: ['long'] }, async () => {
+it('goes on after the database was away, and has no secret in any table', async () => {
   const { port } = await postgresServer();
   await using proxy = await TcpProxy.start(port);
   const fleet = await testFleet({

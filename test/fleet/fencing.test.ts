@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -36,9 +38,7 @@ async function stuckInApply(): Promise<TestFleet> {
   return fleet;
 }
 
-it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', {
-  tags: ['long'],
-}, async () => {
+it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -52,7 +52,7 @@ it('takes up the run of a process that was killed in mid-apply, and creates noth
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
 });
 
-it('takes up within a minute what a process was writing when it was killed', { tags: ['long'] }, async () => {
+it('takes up within a minute what a process was writing when it was killed', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -87,9 +87,7 @@ it('takes up within a minute what a process was writing when it was killed', { t
   expect(postsIn(fleet)).toHaveLength(2);
 });
 
-it('lets a process that was stopped in mid-apply write nothing once another has taken over', {
-  tags: ['long'],
-}, async () => {
+it('lets a process that was stopped in mid-apply write nothing once another has taken over', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -114,7 +112,7 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   expect([await fleet.status(ADDRESS), postsIn(fleet).length]).toEqual(['pending', 3]);
 });
 
-it('hands back at once what a process that is told to end has not done', { tags: ['long'] }, async () => {
+it('hands back at once what a process that is told to end has not done', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
   const child = await fleet.child();
@@ -129,7 +127,7 @@ it('hands back at once what a process that is told to end has not done', { tags:
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('ends a run of its own whose job it was given anew after it was silent', { tags: ['long'] }, async () => {
+it('ends a run of its own whose job it was given anew after it was silent', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
@@ -144,7 +142,7 @@ it('ends a run of its own whose job it was given anew after it was silent', { ta
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('lets another process fetch at once what it was fetching when it was told to end', { tags: ['long'] }, async () => {
+it('lets another process fetch at once what it was fetching when it was told to end', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const child = await fleet.child();
   const wait = async () => {
@@ -161,9 +159,7 @@ it('lets another process fetch at once what it was fetching when it was told to 
   expect(await wait()).toBeLessThan(5);
 });
 
-it('runs a workspace under no second address while another process still runs it under the first', {
-  tags: ['long'],
-}, async () => {
+it('runs a workspace under no second address while another process still runs it under the first', async () => {
   const fleet = await fleetForExec();
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
@@ -198,9 +194,7 @@ it('runs a workspace under no second address while another process still runs it
   });
 });
 
-it('runs a workspace under no second address while fleet exec writes to it under the first', {
-  tags: ['long'],
-}, async () => {
+it('runs a workspace under no second address while fleet exec writes to it under the first', async () => {
   const fleet = await fleetForExec();
   const first = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
@@ -24,9 +26,7 @@ const holdOf = async (fleet: TestFleet): Promise<unknown> => {
   return last !== null && typeof last === 'object' && 'hold' in last ? last.hold : undefined;
 };
 
-it('finishes requests in flight when the fleet is frozen, and writes the rest after it', {
-  tags: ['long'],
-}, async () => {
+it('finishes requests in flight when the fleet is frozen, and writes the rest after it', async () => {
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
   const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('apply') });
   const { control, emulators, pg } = fleet;
@@ -77,7 +77,7 @@ it('finishes requests in flight when the fleet is frozen, and writes the rest af
   expect([await created(), writesTo(fleet)]).toEqual([21, 21]);
 });
 
-it('writes nothing while it cannot learn whether the fleet is frozen', { tags: ['long'] }, async () => {
+it('writes nothing while it cannot learn whether the fleet is frozen', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -93,7 +93,7 @@ it('writes nothing while it cannot learn whether the fleet is frozen', { tags: [
   expect(writesTo(fleet)).toBe(written + 1);
 });
 
-it('stops a command that writes, after its requests in flight', { tags: ['long'] }, async () => {
+it('stops a command that writes, after its requests in flight', async () => {
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
   const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('report') });
   const acme = fleet.emulators.get('acme');
@@ -128,7 +128,7 @@ it('stops a command that writes, after its requests in flight', { tags: ['long']
   expect([acme?.world.agents.size, writesTo(fleet)]).toEqual([21, 21]);
 });
 
-it('keeps an approval while the fleet is frozen, and applies the plan after it', { tags: ['long'] }, async () => {
+it('keeps an approval while the fleet is frozen, and applies the plan after it', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   const { control } = fleet;
   await fleet.server();
@@ -149,7 +149,7 @@ it('keeps an approval while the fleet is frozen, and applies the plan after it',
   expect(writesTo(fleet)).toBe(1);
 });
 
-it('lets a run that has not begun to write end as a plan', { tags: ['long'] }, async () => {
+it('lets a run that has not begun to write end as a plan', async () => {
   let isFreezing = false;
   const fleet = await testFleet({
     projects: ['acme'],
@@ -176,9 +176,7 @@ it('lets a run that has not begun to write end as a plan', { tags: ['long'] }, a
   expect(last).toMatchObject({ error: null, problems: [], held: expect.stringContaining('ann froze the fleet') });
 });
 
-it('keeps the approval of a plan whose run is stopped by a freeze before its first write', {
-  tags: ['long'],
-}, async () => {
+it('keeps the approval of a plan whose run is stopped by a freeze before its first write', async () => {
   let isFrozen: Promise<void> | undefined;
   const fleet = await testFleet({
     projects: ['acme'],
@@ -207,7 +205,7 @@ it('keeps the approval of a plan whose run is stopped by a freeze before its fir
   expect(writesTo(fleet)).toBe(1);
 });
 
-it('tells receivers of a freeze that no process has seen', { tags: ['long'] }, async () => {
+it('tells receivers of a freeze that no process has seen', async () => {
   const { url, seen } = await listenHttp((_, response) => void response.end());
   const fleet = await testFleet({ projects: ['acme'], rules: rules('report') });
   await (await fleet.server()).stop('restart');

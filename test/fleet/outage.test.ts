@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it, onTestFinished } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
@@ -11,7 +13,7 @@ import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 
-it('says over HTTP that PostgreSQL is away, and goes on when it is back', { tags: ['long'] }, async () => {
+it('says over HTTP that PostgreSQL is away, and goes on when it is back', async () => {
   await using postgres = await startPostgres();
   const fleet = await testFleet({
     projects: ['acme'],
@@ -68,7 +70,7 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { tags
   expect(said.filter((line) => line.startsWith('error cannot use the database')).length).toBeGreaterThan(0);
 });
 
-it('is not ready while a statement that its work needs fails, whatever else succeeds', { tags: ['long'] }, async () => {
+it('is not ready while a statement that its work needs fails, whatever else succeeds', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   let later = 0;
   const now = () => systemClock.now() + later;

@@ -6,7 +6,7 @@ import { storedState } from '../../src/fleet/rows/page-rows.ts';
 import { projectFile } from '../cli/workspace.ts';
 import type { Files } from '../hosting/bare-repository.ts';
 import type { CodeHostFake, MergeMethod } from '../hosting/code-host-fake.ts';
-import { type HostName, hostNames, tagsOf } from '../hosting/drift-project.ts';
+import { type HostName, hostNames } from '../hosting/drift-project.ts';
 import { readFleet } from '../page/read-fleet.ts';
 import { step } from '../step.ts';
 import { agents, type PullScene, pullScene } from './pull-scene.ts';
@@ -251,7 +251,7 @@ function secondOf(subject: Subject): Subject {
 }
 
 for (const hostName of hostNames)
-  describe(`approval by review on ${hostName}`, { tags: tagsOf(hostName) }, () => {
+  describe(`approval by review on ${hostName}`, () => {
     it('approves exactly the reviewed plan, and otherwise asks a person and says why', async () => {
       const names = Object.keys(CASES).filter((name) => hostName === 'github' || OF_ALL_HOSTS.includes(name));
       const emulators = new Map<string, Emulator>();

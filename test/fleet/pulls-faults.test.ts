@@ -8,7 +8,7 @@ import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { eventReceiver } from '../../src/fleet/events.ts';
 import { markerOf } from '../../src/fleet/pulls/pull-report.ts';
 import { type CodeHostFake, type FakeRequest, type Fault, MACHINE, TOKEN } from '../hosting/code-host-fake.ts';
-import { hostNames, tagsOf } from '../hosting/drift-project.ts';
+import { hostNames } from '../hosting/drift-project.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
 import { agents, inSync, MANIFEST, type PullScene, pullScene } from './pull-scene.ts';
@@ -39,9 +39,7 @@ const writesOf = (host: CodeHostFake): readonly string[] => host.writes.map(({ m
 
 describe('faults of a host', () => {
   for (const name of hostNames)
-    it(`reports each request once, whatever goes wrong with its comment and its status: ${name}`, {
-      tags: tagsOf(name),
-    }, async () => {
+    it(`reports each request once, whatever goes wrong with its comment and its status: ${name}`, async () => {
       const scene = await pullScene(name, RARE);
       const { host } = scene;
       await scene.serve();

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -30,7 +32,7 @@ async function applyAndStop(fleet: TestFleet, count: number): Promise<void> {
 it.each([
   { reason: 'the source cannot be fetched', isReachable: false },
   { reason: 'another process enters the rules before', isReachable: true },
-])('runs by the rules of its own fleet file where $reason', { tags: ['long'] }, async ({ isReachable }) => {
+])('runs by the rules of its own fleet file where $reason', async ({ isReachable }) => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   await applyAndStop(fleet, 1);
   const emulator = fleet.emulators.get('acme');
@@ -60,7 +62,7 @@ it.each([
   expect((await fleet.control.status({})).workspaces).toMatchObject([{ intervalSeconds: 7200 }]);
 });
 
-it('runs nothing of a source before it has entered the contents', { tags: ['long'] }, async () => {
+it('runs nothing of a source before it has entered the contents', async () => {
   const fleet = await testFleet({ projects: ['acme', 'beta'], rules: rule('apply') });
   await applyAndStop(fleet, 2);
   const text = (project: string) => readFileSync(path.join(fleet.folder.root, project, 'voxform.yaml'), 'utf8');
@@ -88,7 +90,7 @@ sources: { others: { path: ., projects: ["beta"] }, voices: { path: ., projects:
 ${rule('apply')}
 `;
 
-it('runs nothing before it has looked at every source: two may hold one workspace', { tags: ['long'] }, async () => {
+it('runs nothing before it has looked at every source: two may hold one workspace', async () => {
   const fleet = await testFleet({ projects: ['acme', 'beta'] });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
   await fleet.folder.write('beta/voxform.yaml', project);
@@ -113,7 +115,7 @@ it('runs nothing before it has looked at every source: two may hold one workspac
 it.each([
   { reason: 'is known from before', isKnown: true },
   { reason: 'was never fetched', isKnown: false },
-])('does not wait forever for a source that hangs and $reason', { tags: ['long'] }, async ({ isKnown }) => {
+])('does not wait forever for a source that hangs and $reason', async ({ isKnown }) => {
   const fleet = await testFleet({ projects: ['acme', 'beta'] });
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
   if (isKnown) await applyAndStop(fleet, 2);
@@ -133,9 +135,7 @@ it.each([
   expect(fleet.told.slice(before).map(({ address }) => address)).toEqual([acme]);
 });
 
-it('leaves workspaces of sources that its fleet file does not name to other processes', {
-  tags: ['long'],
-}, async () => {
+it('leaves workspaces of sources that its fleet file does not name to other processes', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'other' });
   await fleet.folder.write(
@@ -153,7 +153,7 @@ it('leaves workspaces of sources that its fleet file does not name to other proc
   await other.stop('over');
 });
 
-it('says of a project in two sources the same, whichever process knows both', { tags: ['long'] }, async () => {
+it('says of a project in two sources the same, whichever process knows both', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
@@ -185,9 +185,7 @@ it('says of a project in two sources the same, whichever process knows both', { 
   }
 });
 
-it('has the workspaces of a source vanish that no fleet file names, until one does again', {
-  tags: ['long'],
-}, async () => {
+it('has the workspaces of a source vanish that no fleet file names, until one does again', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'again' });
   await applyAndStop(fleet, 1);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
@@ -15,9 +17,7 @@ metadata: { name: front-desk }
 spec: { number: "+4930123456", nickname: Front desk }
 `;
 
-it('finds workspaces and resources by name, phone number and id, as the last run knew them', {
-  tags: ['long'],
-}, async () => {
+it('finds workspaces and resources by name, phone number and id, as the last run knew them', async () => {
   const rules = 'workspaces: { "*": { mode: apply, interval: 1h } }';
   const fleet = await testFleet({ projects: ['acme-dental', 'beta'], rules });
   const { database, control, folder, emulators } = fleet;
@@ -75,7 +75,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
   });
 });
 
-it('reads no more than the first terms, however many begin alike', { tags: ['long'] }, async () => {
+it('reads no more than the first terms, however many begin alike', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
   const rows = await database.query('SELECT address FROM voxform_fleet.workspaces');

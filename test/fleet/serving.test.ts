@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,9 +20,7 @@ const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const names = ['one', 'two', 'three', 'four', 'five', 'six'];
 const addressOf = (project: string) => `voices/${project}:test`;
 
-it('applies every workspace once with several processes, and has nothing left of it but its rows', {
-  tags: ['long'],
-}, async () => {
+it('applies every workspace once with several processes, and has nothing left of it but its rows', async () => {
   const fleet = await testFleet({ projects: names, rules: APPLY });
   await Promise.all([fleet.server(), fleet.server()]);
   await fleet.until(async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === 6);
@@ -42,9 +42,7 @@ it('applies every workspace once with several processes, and has nothing left of
   expect([counts['in-sync'], processes.map(({ status }) => status)]).toEqual([6, ['alive', 'alive']]);
 });
 
-it('runs what a look at a source has found without waiting for its next look for work', {
-  tags: ['long'],
-}, async () => {
+it('runs what a look at a source has found without waiting for its next look for work', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const before = await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
@@ -55,9 +53,7 @@ it('runs what a look at a source has found without waiting for its next look for
   await fleet.until(() => fleet.told.length > told);
 });
 
-it('begins no second state for a workspace whose project names another backend from now on', {
-  tags: ['long'],
-}, async () => {
+it('begins no second state for a workspace whose project names another backend from now on', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
@@ -71,7 +67,7 @@ it('begins no second state for a workspace whose project names another backend f
   });
 });
 
-it('runs neither of two projects that overlap, and says which rules no workspace has', { tags: ['long'] }, async () => {
+it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
   const fleet = await testFleet({ projects: ['acme', 'acme/eu', 'beta'], rules: APPLY });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
   await fleet.folder.write('acme/voxform.yaml', `${project}manifests: ["**/manifests/*.yaml"]\n`);
@@ -95,7 +91,7 @@ it('runs neither of two projects that overlap, and says which rules no workspace
   ]);
 });
 
-it('notes in the history the commit that a folder of its source is at', { tags: ['long'] }, async () => {
+it('notes in the history the commit that a folder of its source is at', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', path.join(fleet.folder.root, 'acme'), ...args], { encoding: 'utf8' }).trim();
@@ -108,7 +104,7 @@ it('notes in the history the commit that a folder of its source is at', { tags: 
   expect(JSON.parse(String(line?.line))).toMatchObject({ commit: git('rev-parse', 'HEAD') });
 });
 
-it('ends a run that takes longer than its timeout, and counts it as a failure', { tags: ['long'] }, async () => {
+it('ends a run that takes longer than its timeout, and counts it as a failure', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
   await fleet.server({ timeout: 300 });
@@ -120,7 +116,7 @@ it('ends a run that takes longer than its timeout, and counts it as a failure', 
   });
 });
 
-it('holds the rules of the fleet file, which no project weakens', { tags: ['long'] }, async () => {
+it('holds the rules of the fleet file, which no project weakens', async () => {
   const own = (deny: string) => `policies: [{ name: kind-prompts, kind: Agent, deny: '${deny}' }]`;
   const fleet = await testFleet({
     projects: ['one', 'two'],
@@ -144,9 +140,7 @@ it('holds the rules of the fleet file, which no project weakens', { tags: ['long
   expect(await metrics.text()).toContain('voxform_fleet_policy_violations{severity="deny"} 1');
 });
 
-it('shows a new project that is broken wherever it shows the fleet, until it is mended', {
-  tags: ['long'],
-}, async () => {
+it('shows a new project that is broken wherever it shows the fleet, until it is mended', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const problem = 'voxform.yaml:1:1  unknown field "junk"';
   const file = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
@@ -197,9 +191,7 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   });
 });
 
-it('lets no second fleet use the name of a source for another one while the first is served', {
-  tags: ['long'],
-}, async () => {
+it('lets no second fleet use the name of a source for another one while the first is served', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
   const [emulator] = fleet.emulators.values();
   if (emulator === undefined) throw new Error('there is no platform');
@@ -240,7 +232,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
   });
 });
 
-it('logs once that a source cannot be fetched, and that it can be again', { tags: ['long'] }, async () => {
+it('logs once that a source cannot be fetched, and that it can be again', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const { folder, database } = fleet;
   const root = path.join(folder.root, 'later');
@@ -262,7 +254,7 @@ it('logs once that a source cannot be fetched, and that it can be again', { tags
   expect(said()).toEqual([failed, 'info the source voices can be fetched again']);
 });
 
-it('runs the others while the workspaces of one project hang, whatever their paths', { tags: ['long'] }, async () => {
+it('runs the others while the workspaces of one project hang, whatever their paths', async () => {
   const fleet = await testFleet({ projects: ['one', 'two'], rules: APPLY });
   const { url, seen } = await listenHttp(() => undefined);
   const hanging = Array.from(

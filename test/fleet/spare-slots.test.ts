@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -67,17 +69,13 @@ it.each([
   { slots: 8, due: 6, spare: 1, reason: 'the last of several is for due runs' },
   { slots: 8, due: 9, spare: 0, reason: 'due runs come first' },
   { slots: 1, due: 1, spare: 0, reason: 'due runs come first' },
-])(
-  'gives $spare of $slots slots to other work with $due due: $reason',
-  { tags: ['long'] },
-  async ({ slots, due, spare }) => {
-    const made = await worker({ slots, due });
-    const taken = await allOf(made);
-    expect(taken).toHaveLength(spare);
-    expect(made.runs).toHaveLength(Math.min(due, slots));
-    for (const free of taken) free();
-    expect(await allOf(made)).toHaveLength(spare);
-    await made.stop('the process ends');
-    expect(await made.takeSpareSlot()).toBeUndefined();
-  },
-);
+])('gives $spare of $slots slots to other work with $due due: $reason', async ({ slots, due, spare }) => {
+  const made = await worker({ slots, due });
+  const taken = await allOf(made);
+  expect(taken).toHaveLength(spare);
+  expect(made.runs).toHaveLength(Math.min(due, slots));
+  for (const free of taken) free();
+  expect(await allOf(made)).toHaveLength(spare);
+  await made.stop('the process ends');
+  expect(await made.takeSpareSlot()).toBeUndefined();
+});

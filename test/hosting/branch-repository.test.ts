@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -48,9 +50,7 @@ async function noting(redirect?: () => string) {
   };
 }
 
-it('pushes a commit only where the branch is as it was read, and never shows the token', {
-  tags: ['long'],
-}, async () => {
+it('pushes a commit only where the branch is as it was read, and never shows the token', async () => {
   await using host = await FakeGithub.start({ 'a b/ü.yaml': 'old\n', 'other.txt': 'x\n' });
   const { home, branches, trace } = await scene();
   await using _ = home;
@@ -85,7 +85,7 @@ it('pushes a commit only where the branch is as it was read, and never shows the
   expect(trace()).not.toContain(Buffer.from(`x-access-token:${TOKEN}`).toString('base64'));
 });
 
-it('sends the token to no other origin, and asks no credential helper', { tags: ['long'] }, async () => {
+it('sends the token to no other origin, and asks no credential helper', async () => {
   await using host = await FakeGithub.start({});
   using elsewhere = await noting();
   using redirecting = await noting(() => elsewhere.url);

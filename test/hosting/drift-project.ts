@@ -16,9 +16,6 @@ export type HostName = keyof typeof hosts;
 
 export const hostNames = Object.keys(hosts) as HostName[];
 
-/** Of a test that runs on each host for what they share; what is special about one is shown in `pull-requests.test.ts`. */
-export const tagsOf = (name: HostName): string[] => (name === hostNames[0] ? [] : ['long']);
-
 export const AGENTS = `# Our agents
 apiVersion: voxform/v1
 kind: Agent

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -114,7 +116,7 @@ function projectWith(name: string, manifest: string, state = ''): string {
 const VOICE = 'kind: Voice\nmetadata: { name: deep }\nspec: { name: Deep, pitch: -2 }';
 
 describe('a new member is one file and one line', () => {
-  it('as a kind, which every command knows', { tags: ['long'] }, async () => {
+  it('as a kind, which every command knows', async () => {
     const project = projectWith('kind', VOICE);
     const voxform = (...args: readonly string[]) => run(project, ...args);
     await exec(process.execPath, [path.join(copy.root, 'scripts/schemas.ts')]);
@@ -155,13 +157,13 @@ describe('a new member is one file and one line', () => {
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
   });
 
-  it('as a state backend, which holds the state of an apply', { tags: ['long'] }, async () => {
+  it('as a state backend, which holds the state of an apply', async () => {
     const project = projectWith('backend', VOICE.replaceAll('eep', 'ry'), ', state: { backend: memory, name: shared }');
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
   });
 
-  it('as an output format, which --output takes, --help names and errors have', { tags: ['long'] }, async () => {
+  it('as an output format, which --output takes, --help names and errors have', async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
     const [plan, failed, help] = await Promise.all([
       run(project, 'plan', '--output', 'titles'),
@@ -173,7 +175,7 @@ describe('a new member is one file and one line', () => {
     expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
   });
 
-  it('as each of them, for the compiler', { tags: ['long'] }, async () => {
+  it('as each of them, for the compiler', async () => {
     expect(await compile()).toBe('');
   });
 });

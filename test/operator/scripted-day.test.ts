@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -147,7 +149,7 @@ async function stopped(watch: RunningWatch): Promise<void> {
 
 const eventsOf = ({ told }: Day): string[] => [...new Set(told.map(({ event }) => event))].sort();
 
-it('converges after edits and drift, also while the manifests are invalid', { tags: ['long'] }, async () => {
+it('converges after edits and drift, also while the manifests are invalid', async () => {
   await using begun = await begunDay('a process');
   const { emulator, folder, watch, url, told } = begun;
   await step('the first run applies everything', async () => {
@@ -201,7 +203,7 @@ it('converges after edits and drift, also while the manifests are invalid', { ta
   expect(told.filter(({ text }) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
 });
 
-it('applies hundreds of files that a checkout writes at once in a few runs', { tags: ['long'] }, async () => {
+it('applies hundreds of files that a checkout writes at once in a few runs', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url } = begun;
   const before = await figure(url, 'voxform_run_duration_seconds_count');
@@ -216,9 +218,7 @@ it('applies hundreds of files that a checkout writes at once in a few runs', { t
   await expectInSync(watch, url);
 });
 
-it('waits out a short outage within a run, and a long one with an edit in the middle of it', {
-  tags: ['long'],
-}, async () => {
+it('waits out a short outage within a run, and a long one with an edit in the middle of it', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url } = begun;
   await step('two 503 and a broken connection: the run retries and succeeds', async () => {
@@ -252,7 +252,7 @@ it('waits out a short outage within a run, and a long one with an edit in the mi
   expect(eventsOf(begun)).toContain('failure');
 });
 
-it('creates nothing twice after a kill in the middle of an apply', { tags: ['long'] }, async () => {
+it('creates nothing twice after a kill in the middle of an apply', async () => {
   await using begun = await begunDay('a process');
   const { emulator, folder, watch } = begun;
   await step('killed after the platform created the agent, before it answered', async () => {
@@ -279,7 +279,7 @@ it('creates nothing twice after a kill in the middle of an apply', { tags: ['lon
   await expectConverged(folder.root);
 });
 
-it('releases a removed resource after the debounce, and continues after a restart', { tags: ['long'] }, async () => {
+it('releases a removed resource after the debounce, and continues after a restart', async () => {
   await using begun = await begunDay();
   const { folder, watch, told } = begun;
   await step('a manifest is deleted: its resource is released after the debounce', async () => {
@@ -301,7 +301,7 @@ it('releases a removed resource after the debounce, and continues after a restar
   expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
 });
 
-it('follows a branch through bad commits and rewritten history', { tags: ['long'] }, async () => {
+it('follows a branch through bad commits and rewritten history', async () => {
   await using emulator = await startEmulator({ seed: 8 });
   await using folder = await temporaryFolder();
   const git = gitIn(folder);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
 import { addToken, personOfToken, removeToken } from '../../src/fleet/rows/token-rows.ts';
@@ -11,7 +13,7 @@ import { runningPage } from './running-page.ts';
 const ADDRESS = 'voices/acme:test';
 const WORKSPACE = `/api/v1${pathOf(ADDRESS)}`;
 
-it('gives programs what a fleet knows, with the token of a person', { tags: ['long'] }, async () => {
+it('gives programs what a fleet knows, with the token of a person', async () => {
   const { database, control, server, until, status } = await testFleet({
     projects: ['acme', 'beta'],
     rules: 'workspaces: { "*": { mode: approve, interval: 1h } }',

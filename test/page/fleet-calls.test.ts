@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { expect, it } from 'vitest';
 import { tokensOf } from '../../src/cli/fleet-page.ts';
 import { claimComparison } from '../../src/fleet/rows/comparison-rows.ts';
@@ -14,9 +16,7 @@ const calls = { perDay: 20, days: 2, versions: { '2': { session_outcome: { escal
 const address = 'voices/acme:test';
 const resource = 'Agent/agent-of-acme';
 
-it('compares the calls of versions for who asks, one workspace of a platform after the other', {
-  tags: ['long'],
-}, async () => {
+it('compares the calls of versions for who asks, one workspace of a platform after the other', async () => {
   const { database, control, folder, pg, server, until, status, emulators } = await testFleet({
     projects: ['acme'],
     rules: 'workspaces: { "*": { mode: apply, interval: 1h } }',

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { memoryUsage } from 'node:process';
@@ -41,15 +43,13 @@ async function expectFlat(count: number, work: () => Promise<unknown>): Promise<
   expect(more.megabytes - before.megabytes).toBeLessThan(2);
 }
 
-it('keeps nothing of hundreds of streams that came, heard of changes and went', {
-  tags: ['long'],
-}, async () => {
+it('keeps nothing of hundreds of streams that came, heard of changes and went', async () => {
   await using page = await runningPage();
   const agent = new Agent({ keepAlive: false });
   await expectFlat(400, () => follow(page, agent));
 });
 
-it('keeps nothing of a stream that tells of hundreds of changes', { tags: ['long'] }, async () => {
+it('keeps nothing of a stream that tells of hundreds of changes', async () => {
   await using page = await runningPage({ pollIntervalMs: 0 });
   const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
   const heard = async () => {
@@ -63,7 +63,7 @@ it('keeps nothing of a stream that tells of hundreds of changes', { tags: ['long
   stream.destroy();
 });
 
-it('keeps nothing of many requests, sign-ins and wrong tokens', { tags: ['long'] }, async () => {
+it('keeps nothing of many requests, sign-ins and wrong tokens', async () => {
   await using page = await runningPage();
   const paths = ['/', '/workspaces?status=failed', pathOf(ADDRESS), '/sign-in', '/nothing'];
   // A connection that is kept may be closed just when it is used again.

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -166,9 +168,7 @@ async function made(
 }
 
 describe('an exported project', () => {
-  it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', {
-    tags: ['long'],
-  }, async () => {
+  it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, async (parts) => {
         await using workspace = await unmanagedWorkspace(parts.behaviour);

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, symlink } from 'node:fs/promises';
@@ -33,7 +35,7 @@ describe('files that change while voxform mcp runs', () => {
     { secrets: '[environment, { command: [sh, -c, "sh x.sh {name}"] }]', reason: 'a shell that names it' },
     { secrets: '[environment, { command: [sh, x.sh, "{name}"] }]', reason: 'an argument' },
     { secrets: '[environment, { command: [./x.sh, "{name}"] }]', reason: 'the program' },
-  ])('are never run as a secret command: $reason', { tags: ['long'] }, async ({ secrets }) => {
+  ])('are never run as a secret command: $reason', async ({ secrets }) => {
     await using workspace = await withSecrets(secrets, { 'x.sh': `#!/bin/sh\necho ${KEY}\n` });
     const { folder } = workspace;
     execFileSync('chmod', ['+x', path.join(folder.root, 'x.sh')]);
@@ -48,7 +50,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('are not run for another workspace, whose secrets were not read', { tags: ['long'] }, async () => {
+  it('are not run for another workspace, whose secrets were not read', async () => {
     await using workspace = await testWorkspace({ [FILE]: AGENT, 'x.sh': `echo ${API_KEY}` });
     const { folder, emulator } = workspace;
     const other = `  other:\n    base_url: ${emulator.url}\n    workspace_id: 01JOTHER000000000000000000\n`;
@@ -61,7 +63,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('show no variable that they did not name before', { tags: ['long'] }, async () => {
+  it('show no variable that they did not name before', async () => {
     const naming = (name: string) =>
       agentManifest('day').replace('spec:\n  name: day', `spec:\n  name: { $env: ${name} }`);
     // A rule could tell a value letter by letter.
@@ -85,7 +87,7 @@ describe('files that change while voxform mcp runs', () => {
     }
   });
 
-  it('may be of a workspace whose key this person does not have', { tags: ['long'] }, async () => {
+  it('may be of a workspace whose key this person does not have', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     const other = `  other:\n    base_url: ${emulator.url}\n    workspace_id: 01JOTHER000000000000000000\n    api_key: { $secret: OTHER_KEY }\n`;
@@ -94,7 +96,7 @@ describe('files that change while voxform mcp runs', () => {
     expect((await assistant.result('plan')).result).toMatchObject({ summary: { create: 1 } });
   });
 
-  it('reports a command that failed at the start, and still validates', { tags: ['long'] }, async () => {
+  it('reports a command that failed at the start, and still validates', async () => {
     await using workspace = await withSecrets('[environment, { command: [sh, x.sh, "{name}"] }]', { 'x.sh': 'exit 3' });
     await using assistant = await TestAssistant.open(workspace);
     expect((await assistant.result('validate')).result).toMatchObject({ valid: true });
@@ -107,7 +109,7 @@ describe('files that change while voxform mcp runs', () => {
     }
   });
 
-  it('do not make Git run anything, or read the state from elsewhere', { tags: ['long'] }, async () => {
+  it('do not make Git run anything, or read the state from elsewhere', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day'), '.gitignore': 'ran\nbin\n' });
     const { folder, emulator } = workspace;
     const { root } = folder;
@@ -150,7 +152,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('are not asked of a repository whose own settings name a program', { tags: ['long'] }, async () => {
+  it('are not asked of a repository whose own settings name a program', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     const config = `[remote "origin"]\n\turl = ssh://git.example.com/x\n[core]\n\tsshCommand = ./ssh.sh\n`;
@@ -169,7 +171,7 @@ describe('files that change while voxform mcp runs', () => {
   it.each([
     { before: undefined, reason: 'a new project' },
     { before: 'version: [', reason: 'a project file that was not valid' },
-  ])('do not send the key to $reason', { tags: ['long'] }, async ({ before }) => {
+  ])('do not send the key to $reason', async ({ before }) => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { emulator } = workspace;
     await using folder = await temporaryFolder({ ...(before && { 'voxform.yaml': before }) });
@@ -184,7 +186,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it('are not part of voxform', { tags: ['long'] }, async () => {
+  it('are not part of voxform', async () => {
     await using folder = await temporaryFolder({ 'voxform.yaml': 'version: 1\nworkspaces: {}\n' });
     const own = path.join(folder.root, 'node_modules/voxform/dist');
     await cp(inject('built'), own, { recursive: true });

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +23,7 @@ describe('voxform mcp', () => {
   it.each([
     { options: {}, reason: 'most clients speak the protocol of 2025' },
     { options: { versionNegotiation: { mode: 'auto' } }, reason: 'newer ones that of 2026' },
-  ] as const)('lists tools with strict arguments: $reason', { tags: ['long'] }, async ({ options }) => {
+  ] as const)('lists tools with strict arguments: $reason', async ({ options }) => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await using assistant = await TestAssistant.open(workspace, { options });
     const { tools } = await assistant.client.listTools();
@@ -44,7 +46,7 @@ describe('voxform mcp', () => {
     expect((await assistant.result('validate')).result).toMatchObject({ valid: true });
   });
 
-  it('returns what the commands print, and changes nothing anywhere', { tags: ['long'] }, async () => {
+  it('returns what the commands print, and changes nothing anywhere', async () => {
     await using workspace = await applied({ [FILE]: agentManifest('day'), 'manifests/n.yaml': agentManifest('night') });
     const { emulator, folder } = workspace;
     const [id = ''] = emulator.world.agents.keys();
@@ -91,7 +93,7 @@ describe('voxform mcp', () => {
     expect(assistant.stderr).toBe('');
   });
 
-  it('tells an error with its place and the way out of the command', { tags: ['long'] }, async () => {
+  it('tells an error with its place and the way out of the command', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day').replace('prompt:', 'promt:') });
     await using assistant = await TestAssistant.open(workspace);
     const problem = { file: FILE, line: 8, message: expect.stringContaining('"prompt"') };
@@ -115,7 +117,7 @@ describe('voxform mcp', () => {
     expect(await assistant.error('get', { type: 'users' })).toMatchObject({ hint: expect.stringContaining('API key') });
   });
 
-  it('takes values that look like flags as values', { tags: ['long'] }, async () => {
+  it('takes values that look like flags as values', async () => {
     await using workspace = await applied();
     await using assistant = await TestAssistant.open(workspace);
     const before = filesIn(workspace.folder.root);
@@ -138,9 +140,7 @@ describe('voxform mcp', () => {
     expect(filesIn(workspace.folder.root)).toEqual(before);
   });
 
-  it('shows a plan of 300 agents in 30 kB, and one resource of it in full', {
-    tags: ['long'],
-  }, async () => {
+  it('shows a plan of 300 agents in 30 kB, and one resource of it in full', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `support-line-of-the-north-${index}`);
     const long = Array.from({ length: 60 }, (_, line) => `Line ${line} of the prompt.`).join('\n');
     const manifests = (prompt: string) => names.map((name) => agentManifest(name, prompt)).join('---\n');
@@ -201,7 +201,7 @@ describe('voxform mcp', () => {
     }
   });
 
-  it('bounds the length of arguments', { tags: ['long'] }, async () => {
+  it('bounds the length of arguments', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await using assistant = await TestAssistant.open(workspace);
     const long = 'x'.repeat(100_000);
@@ -221,9 +221,7 @@ describe('voxform mcp', () => {
     expect(workspace.emulator.requests).toEqual([]);
   });
 
-  it('tells how many problems an error leaves out, and names tools in place of commands', {
-    tags: ['long'],
-  }, async () => {
+  it('tells how many problems an error leaves out, and names tools in place of commands', async () => {
     const names = Array.from({ length: 300 }, (_, index) => agentManifest(`a-${index}`).replace('prompt:', 'promt:'));
     await using workspace = await testWorkspace({ [FILE]: names.join('---\n') });
     await using assistant = await TestAssistant.open(workspace);
@@ -239,9 +237,7 @@ describe('voxform mcp', () => {
       expect(hint).not.toMatch(/voxform (get|plan|status)|--\w|-w /);
   });
 
-  it('marks texts of the platform, escapes their control characters and masks secrets', {
-    tags: ['long'],
-  }, async () => {
+  it('marks texts of the platform, escapes their control characters and masks secrets', async () => {
     const key = 'sk-provider-key-of-the-test';
     const manifest = agentManifest('day').replace(
       '  prompt_config:',
@@ -267,7 +263,7 @@ describe('voxform mcp', () => {
     }
   });
 
-  it('reports progress, and stops reading when it is cancelled', { tags: ['long'] }, async () => {
+  it('reports progress, and stops reading when it is cancelled', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `line-${index}`);
     await using workspace = await applied({ [FILE]: names.map((name) => agentManifest(name)).join('---\n') });
     await using assistant = await TestAssistant.open(workspace);
@@ -290,7 +286,7 @@ describe('voxform mcp', () => {
     expect((await assistant.result('status')).result).toHaveProperty('resources');
   });
 
-  it('refuses to send the key elsewhere after an edit', { tags: ['long'] }, async () => {
+  it('refuses to send the key elsewhere after an edit', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     await using assistant = await TestAssistant.open(workspace);
@@ -310,7 +306,7 @@ describe('voxform mcp', () => {
     await assistant.result('plan');
   });
 
-  it('runs each secret command once, at its start', { tags: ['long'] }, async () => {
+  it('runs each secret command once, at its start', async () => {
     await using workspace = await testWorkspace({
       [FILE]: agentManifest('day').replace('"Be kind."', '{ $secret: PROMPT }'),
       'get.mjs': 'import fs from "node:fs"; fs.appendFileSync("ran", "x"); console.log("secret of the command")',
@@ -330,7 +326,7 @@ describe('voxform mcp', () => {
 });
 
 describe('the resources of voxform mcp', () => {
-  it('are the manifests, the schemas and the docs, and nothing else', { tags: ['long'] }, async () => {
+  it('are the manifests, the schemas and the docs, and nothing else', async () => {
     await using workspace = await applied({
       [FILE]: agentManifest('day'),
       'manifests/ä b.yaml': agentManifest('night'),
@@ -373,7 +369,7 @@ describe('the resources of voxform mcp', () => {
     { text: undefined, file: [], reason: 'no project' },
     { text: 'version: [', file: ['voxform.yaml'], reason: 'a broken project file' },
     { text: 'version: 1\nworkspaces: {}\n', file: ['voxform.yaml', 'manifests/day.yaml'], reason: 'an invalid one' },
-  ])('serves the docs as resources with $reason', { tags: ['long'] }, async ({ text, file }) => {
+  ])('serves the docs as resources with $reason', async ({ text, file }) => {
     await using folder = await temporaryFolder({ [FILE]: agentManifest('day'), ...(text && { 'voxform.yaml': text }) });
     await using assistant = await TestAssistant.open({ folder }, { env: { VOXFORM_API_KEY: '' } });
     const { resources } = await assistant.client.listResources();
@@ -386,7 +382,7 @@ describe('the resources of voxform mcp', () => {
 });
 
 describe('hostile input of voxform mcp', () => {
-  it('does not kill it, and is answered with nothing but the protocol', { tags: ['long'] }, async () => {
+  it('does not kill it, and is answered with nothing but the protocol', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const lines = [
       ...['{', 'null', '[]', '"x"', '\u0000\u0001', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}'],
@@ -412,7 +408,7 @@ describe('hostile input of voxform mcp', () => {
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('jsonrpc', '2.0');
   });
 
-  it('ends it at a message without an end, and never fills the memory', { tags: ['long'] }, async () => {
+  it('ends it at a message without an end, and never fills the memory', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { child, ended } = await served(workspace);
     child.stdin?.on('error', () => undefined);
@@ -423,7 +419,7 @@ describe('hostile input of voxform mcp', () => {
   it.each([
     { end: 'EOF', code: 0 },
     { end: 'SIGTERM', code: 143 },
-  ] as const)('ends at once in the middle of a run with $end', { tags: ['long'] }, async ({ end, code }) => {
+  ] as const)('ends at once in the middle of a run with $end', async ({ end, code }) => {
     await using workspace = await applied();
     const { emulator } = workspace;
     emulator.clearRequests();

@@ -1,3 +1,5 @@
+/** @module-tag long */
+
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../../../src/emulator/start-emulator.ts';
 import { http } from '../../../../src/state/backends/http/http-backend.ts';
@@ -51,7 +53,6 @@ const credentials = `ann:${TOKEN}`;
 describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server with the rules of %s', (rules) => {
   it.each<'after'>(rules === 'gitlab' ? ['after'] : [])(
     'create nothing twice, though answers are lost %s the work is done',
-    { tags: ['long'] },
     async (fault) => {
       await using emulator = await startEmulator();
       await using server = await TerraformServer.start({ rules, credentials });
@@ -76,39 +77,35 @@ describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server wi
     },
   );
 
-  it.each(rules === 'gitlab' ? [3] : [4])(
-    'lose nothing of one that is killed at write %i',
-    { tags: ['long'] },
-    async (at) => {
-      await using emulator = await startEmulator();
-      await using server = await TerraformServer.start({ rules, credentials });
-      await using folder = await clone(emulator, server, 6);
-      const run = start(['apply', '--auto-approve', '--concurrency', '2'], { cwd: folder.root, env });
-      server.fault = (step) => {
-        if (step !== 'write' || server.count('write') !== at) return undefined;
-        run.child.kill('SIGKILL');
-        return at % 2 === 0 ? 'after' : 'before';
-      };
-      expect((await run.ended).signal).toBe('SIGKILL');
-      const state = await stateIn(server, emulator);
-      const known = [...state.resources.keys(), ...state.pending.keys()];
-      const addresses = namesIn(emulator).map((name) => `Agent/a${name.slice('Agent '.length)}`);
-      expect(known).toEqual(expect.arrayContaining(addresses));
+  it.each(rules === 'gitlab' ? [3] : [4])('lose nothing of one that is killed at write %i', async (at) => {
+    await using emulator = await startEmulator();
+    await using server = await TerraformServer.start({ rules, credentials });
+    await using folder = await clone(emulator, server, 6);
+    const run = start(['apply', '--auto-approve', '--concurrency', '2'], { cwd: folder.root, env });
+    server.fault = (step) => {
+      if (step !== 'write' || server.count('write') !== at) return undefined;
+      run.child.kill('SIGKILL');
+      return at % 2 === 0 ? 'after' : 'before';
+    };
+    expect((await run.ended).signal).toBe('SIGKILL');
+    const state = await stateIn(server, emulator);
+    const known = [...state.resources.keys(), ...state.pending.keys()];
+    const addresses = namesIn(emulator).map((name) => `Agent/a${name.slice('Agent '.length)}`);
+    expect(known).toEqual(expect.arrayContaining(addresses));
 
-      const { id = '' } = server.latest('/state/staging').voxform.lock ?? {};
-      const unlock = await voxform(['state', 'unlock', id], { cwd: folder.root, env });
-      expect(unlock.stderr).toBe('');
-      await voxform(['apply', '--auto-approve'], { cwd: folder.root, env });
-      const names = namesIn(emulator);
-      expect(new Set(names).size).toBe(names.length);
-      const after = await stateIn(server, emulator);
-      expect(after.resources.size + after.pending.size).toBe(6);
-      expect(server.locks.size).toBe(0);
-    },
-  );
+    const { id = '' } = server.latest('/state/staging').voxform.lock ?? {};
+    const unlock = await voxform(['state', 'unlock', id], { cwd: folder.root, env });
+    expect(unlock.stderr).toBe('');
+    await voxform(['apply', '--auto-approve'], { cwd: folder.root, env });
+    const names = namesIn(emulator);
+    expect(new Set(names).size).toBe(names.length);
+    const after = await stateIn(server, emulator);
+    expect(after.resources.size + after.pending.size).toBe(6);
+    expect(server.locks.size).toBe(0);
+  });
 });
 
-it('a run writes once for what happens together, and a plan reads once', { tags: ['long'] }, async () => {
+it('a run writes once for what happens together, and a plan reads once', async () => {
   await using emulator = await startEmulator();
   await using server = await TerraformServer.start({ credentials });
   await using folder = await clone(emulator, server, 64);
