@@ -19,6 +19,11 @@ export function globMatcher(
   return (text) => matchers.some((matcher) => matcher.match(text));
 }
 
+/** Returns the glob that matches only this path. */
+export function escapeGlob(path: string): string {
+  return path.replace(/[[\]{}()*?!+@\\]/g, '\\$&');
+}
+
 /** Removes a leading `./`. */
 export function withoutDotSlash(glob: string): string {
   return glob.replace(/^(\.\/+)+/, '');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { z } from 'zod';
 import { repeated } from '../manifests/check-resources.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
-import { globMatcher, withoutDotSlash } from '../manifests/glob.ts';
+import { escapeGlob, globMatcher, withoutDotSlash } from '../manifests/glob.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import { isInside, readTextFile, realPath } from '../manifests/read-file.ts';
@@ -275,7 +275,7 @@ function withoutOwnFiles(
   const own = [file, ...states.map((state) => path.relative(root, state).replaceAll(path.sep, '/'))];
   const globs = patterns.filter((pattern) => !pattern.startsWith('!'));
   const matches = globMatcher(globs.map(withoutDotSlash));
-  return [...patterns, ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`)];
+  return [...patterns, ...own.filter((each) => matches(each)).map((each) => `!${escapeGlob(each)}`)];
 }
 
 const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { globMatcher, globProblem } from '../../src/manifests/glob.ts';
+import { escapeGlob, globMatcher, globProblem, splitGlob } from '../../src/manifests/glob.ts';
 
 it.each([
   { glob: 'a/**', text: 'a', is: false, reason: 'what is in the folder, not the folder' },
@@ -39,4 +40,39 @@ it.each([
   'a'.repeat(501),
 ])('refuses %#', (glob) => {
   expect(globProblem(glob)).toMatch(/^expected a glob/);
+});
+
+it('matches an escaped path, and nothing else', () => {
+  const unit = fc.constantFrom(
+    'a',
+    'b',
+    '*',
+    '?',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '(',
+    ')',
+    '!',
+    '+',
+    '@',
+    '\\',
+    ' ',
+    '#',
+    '\ud83d\ude00',
+  );
+  const name = fc.string({ unit, minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(name, name, (path, other) => {
+      const glob = escapeGlob(path);
+      const matches = globMatcher([glob], { dot: true });
+      expect([matches(path), matches(other), splitGlob(glob)]).toEqual([
+        true,
+        other === path,
+        { base: path, rest: '' },
+      ]);
+    }),
+  );
 });

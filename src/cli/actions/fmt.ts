@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { findFiles, isManifestName } from '../../manifests/find-files.ts';
+import { escapeGlob } from '../../manifests/glob.ts';
 import { isInside, reasonOf } from '../../manifests/read-file.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
@@ -76,7 +77,7 @@ function filesNamed(folder: string, cwd: string, names: readonly string[]) {
       if (isManifestName(name)) return [relative];
       throw new UserError(`${name} is not a YAML or JSON file`);
     }
-    const inside = relative === '' ? '' : `${relative.replace(/[[\]{}()*?!+@\\]/g, '\\$&')}/`;
+    const inside = relative === '' ? '' : `${escapeGlob(relative)}/`;
     return [...findFiles(root, [`${inside}**/*.{yaml,yml,json}`]).files];
   });
   return { root, files: [...new Set(files)] };
