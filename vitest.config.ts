@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
-import { LongTests, longTag } from './test/long-tests.ts';
+import { longTag, retries, SuiteNotes } from './test/suite-notes.ts';
 
 export default defineConfig({
   test: {
@@ -9,7 +9,7 @@ export default defineConfig({
     setupFiles: ['test/property-seed.ts', 'test/own-git.ts', 'test/slow-hashes.ts'],
     globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
     tags: [longTag],
-    reporters: [...configDefaults.reporters, new LongTests()],
+    reporters: [...configDefaults.reporters, new SuiteNotes()],
     // Large blocks go back to the system at once: to start a process takes the longer the more memory a worker has.
     env: {
       MALLOC_ARENA_MAX: '2',
@@ -27,6 +27,7 @@ export default defineConfig({
     // Only for a test that hangs: a slow machine takes several times as long as a quick one.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    retry: retries,
     expect: { poll: { timeout: 300_000 } },
   },
 });

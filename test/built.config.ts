@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { retries, SuiteNotes } from './suite-notes.ts';
 
 /** Tests of what takes minutes to build or to start, which `npm test` leaves out: the extension in a real editor, and the executable. */
 export default defineConfig({
@@ -8,6 +9,8 @@ export default defineConfig({
     include: ['test/vscode/*.browser.ts', 'test/*.built.ts'],
     setupFiles: ['test/own-git.ts'],
     globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
+    reporters: [...configDefaults.reporters, new SuiteNotes()],
+    retry: retries,
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },

@@ -108,8 +108,10 @@ it('tells of failures, guards and interrupts, and has no value that an answer re
   w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
   const refused = await w.run('apply', '--auto-approve');
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('nobody may say Be kind.')]);
-  w.emulator.faults.add({ match: { method: 'GET' }, fault: { status: 400, body } });
+  // A read that fails while the manifests are still being loaded is repeated.
+  w.emulator.faults.add({ match: { method: 'GET' }, times: 100, fault: { status: 400, body } });
   expect((await w.run('apply', '--auto-approve')).code).toBe(1);
+  w.emulator.faults.clear();
   const names = Array.from({ length: 12 }, (_, index) => `a${index}`);
   for (const name of names) await w.folder.write(`manifests/${name}.yaml`, agentManifest(name));
   expect((await w.run('apply', '--auto-approve')).code).toBe(0);
