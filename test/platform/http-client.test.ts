@@ -331,6 +331,15 @@ describe('a record', () => {
       expect(await failureFrom(read)).toMatchObject({ reason: 'empty', isMissing: true });
   });
 
+  it('keeps a number as text that no number can be', async () => {
+    const speeds = ['1e999', '1.5', '-1e999'].map((text) => ({
+      data: { id: '01A', tts_config: { speed_alpha: text } },
+    }));
+    const { client } = await clientFor(...speeds);
+    const shown = async () => (await client.agents.get('01A')).tts_config?.speed_alpha;
+    expect([await shown(), await shown(), await shown()]).toEqual(['1e999', 1.5, '-1e999']);
+  });
+
   it('counts a field of an odd form as not shown', async () => {
     const data = { id: '01A', name: 'a', llm_config: [], numbers: {}, version: 'two', status: 'draft' };
     const { client } = await clientFor({ data }, { data });

@@ -50,7 +50,8 @@ const NUMERIC_STRING = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** Converts a numeric string to a number. Returns other values unchanged. */
 function asNumber(observed: unknown): unknown {
-  return typeof observed === 'string' && NUMERIC_STRING.test(observed) ? Number(observed) : observed;
+  const number = typeof observed === 'string' && NUMERIC_STRING.test(observed) ? Number(observed) : Number.NaN;
+  return Number.isFinite(number) ? number : observed;
 }
 
 /** An optional value of any type. A numeric string becomes a number. */
