@@ -722,6 +722,16 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     ]);
   });
 
+  it('says what stands in the place of a project file', async () => {
+    using remote = new Remote();
+    write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
+    const pipe = path.join(remote.watched, 'voices/clients/acme/voxform.yaml');
+    rmSync(pipe);
+    execFileSync('mkfifo', [pipe]);
+    const { projects } = await folderFleet(remote).discover('voices', never);
+    expect(projects[0]?.problem).toBe('voxform.yaml is not a regular file; replace it with one');
+  });
+
   it('reads no more of a project than it may have, and names it alone', { tags: ['long'] }, async () => {
     using remote = new Remote();
     for (const name of ['good', 'large', 'many']) write(remote, `clients/${name}/voxform.yaml`, projectText(name));

@@ -100,5 +100,6 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
   if (other !== undefined)
     return `the folder has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
-  return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; replace it with the file itself`;
+  if (file.kind === 'link') return `${file.name} is a symbolic link; replace it with the file itself`;
+  return file.kind === 'file' ? undefined : `${file.name} is not a regular file; replace it with one`;
 }
