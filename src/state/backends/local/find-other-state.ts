@@ -27,15 +27,12 @@ export interface OtherState {
   readonly records: number | undefined;
 }
 
-/** The maximum number of files to check. */
-const MAX_FILES = 500;
-
 /** Finds another state of the same workspace that has records. Skips moved states and states of other workspaces. */
 export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
   const own = search.path;
   const named = (await Promise.all(search.folders.map(documentsIn))).flat();
   const checked = new Set(own === undefined ? [] : [await targetOf(nodeFiles, own).catch(() => own)]);
-  for (const path of [...search.others, ...named].slice(0, MAX_FILES)) {
+  for (const path of [...search.others, ...named]) {
     const real = await targetOf(nodeFiles, path).catch(() => path);
     if (checked.has(real)) continue;
     checked.add(real);
