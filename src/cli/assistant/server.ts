@@ -62,7 +62,8 @@ export async function serveAssistant(context: Context): Promise<boolean> {
       transport,
       onerror(error) {
         if (error.name === 'RangeError' || /maximum size|buffer/i.test(error.message)) isReadable = false;
-        log.warn(error.message.slice(0, 300));
+        const isInvalid = /ZodError$/.test(error.name);
+        log.warn(isInvalid ? 'ignored a line that is not one JSON-RPC message' : error.message.slice(0, 300));
       },
     },
   );

@@ -403,8 +403,10 @@ describe('hostile input of voxform mcp', () => {
     for (const id of [8, 9, 11]) expect(JSON.stringify(answers.get(id)), `${id}`).toMatch(/"error"|"isError":true/);
     expect(Buffer.byteLength(JSON.stringify(answers.get(11)))).toBeLessThan(40_000);
     child.stdin?.end('{"jsonrpc":"2.0","id":13,"meth');
-    const { code, stdout } = await ended;
+    const { code, stdout, stderr } = await ended;
     expect(code).toBe(0);
+    expect(stderr).toContain('warning: ignored a line that is not one JSON-RPC message');
+    expect(stderr).not.toContain('invalid_union');
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('jsonrpc', '2.0');
   });
 
