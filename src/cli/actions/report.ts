@@ -81,8 +81,8 @@ export async function report(
     ...{ style: terminal.style, verbose, full, quiet, selection, folder: folderInRepository(context) },
     ...(!isSaved && { made: now() }),
   };
-  const isSeveral = 'reports' in subject;
-  terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
+  const text = 'reports' in subject ? format.several(subject, presentation) : format.report(subject, presentation);
+  for (const part of typeof text === 'string' ? [text] : text) terminal.out(part);
 }
 
 /** @throws UserError if `--even-if-all` is used without `--allow-recreate all`. */

@@ -9,9 +9,10 @@ interface Presentation extends ReportOptions {
   readonly made?: Date;
 }
 
-/** An output format. Its functions return the whole text with a final newline. */
+/** An output format. Its functions return text with a final newline. */
 export interface ReportFormat {
-  report(report: Report, presentation: Presentation): string;
+  /** Returns the text, or parts of it that have whole lines. */
+  report(report: Report, presentation: Presentation): string | Iterable<string>;
   several(several: SeveralReports, presentation: Presentation): string;
   /** Formats an error for programs. Formats for people omit this function, because errors are also printed to stderr. */
   error?(document: ErrorDocument): string;

@@ -2,12 +2,12 @@ import { withDigest } from '../../engine/plan/plan-digest.ts';
 import { PLANS_FORMAT_VERSION, type PlansDocument } from '../../runs/plans-document.ts';
 import { VERSION } from '../../version.ts';
 import { applyJson } from '../apply-json.ts';
-import { jsonText } from '../json-text.ts';
+import { jsonParts, jsonText } from '../json-text.ts';
 import type { Report } from '../report.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
-  report: (report) => jsonText(report.applied === undefined ? planJson(report) : applyJson(report.applied)),
+  report: (report) => jsonParts(report.applied === undefined ? planJson(report) : applyJson(report.applied)),
   several({ reports, failures }) {
     const several: PlansDocument = {
       format_version: PLANS_FORMAT_VERSION,
