@@ -136,7 +136,7 @@ export function* visibleToKey<T extends { readonly id: string; readonly workspac
 export function* withNameless<T extends { readonly id: string }>(
   records: Iterable<T>,
   nameField: keyof T & string,
-  { behaviour }: Emulated,
+  { behaviour }: Pick<Emulated, 'behaviour'>,
 ): Generator<T> {
   let isShown = !behaviour.listsNameless;
   for (const record of records) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { withNameless } from '../../../src/emulator/pagination.ts';
 import type { RequestHook } from '../../../src/emulator/request-pipeline.ts';
 import { showNumber } from '../../../src/emulator/views.ts';
 import { actionsOf, type Bench } from '../bench.ts';
@@ -94,8 +95,6 @@ it('does not resend again and again what the platform ignores, whatever its answ
   );
 });
 
-const LISTS = { '/numbers': 'numbers', '/knowledge-bases': 'knowledgeBases', '/users': 'users' } as const;
-
 it('makes the same plan whatever the order of manifests, of answers and of lists', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -105,16 +104,19 @@ it('makes the same plan whatever the order of manifests, of answers and of lists
       async ({ before, after }, behaviour, delays) => {
         let hook: RequestHook = () => undefined;
         await using bench = await started(before, behaviour, { onRequest: (request) => hook(request) });
-        const { world } = bench.emulator;
+        const { emulator } = bench;
+        const { world } = emulator;
+        const numbers = () => [...world.numbers.values()].map((number) => showNumber(number, emulator.behaviour));
+        const lists = {
+          '/numbers': () => withNameless(numbers(), 'number', emulator),
+          '/knowledge-bases': () => withNameless(world.knowledgeBases.values(), 'name', emulator),
+          '/users': () => withNameless(world.users.values(), 'email', emulator),
+        };
         const mixed: RequestHook = ({ path }) => {
-          const list = Object.entries(LISTS).find(([part]) => path.includes(part))?.[1];
+          const list = Object.entries(lists).find(([part]) => path.includes(part))?.[1];
           if (list === undefined) return { delayMs: delays.next().value ?? 0 };
-          const data =
-            list === 'numbers'
-              ? [...world.numbers.values()].map((number) => showNumber(number, bench.emulator.behaviour))
-              : [...world[list].values()];
-          const body = { data: JSON.parse(JSON.stringify(data.reverse())), meta: { next_cursor: null } };
-          return { status: 200, body };
+          const data = JSON.parse(JSON.stringify([...list()].reverse()));
+          return { status: 200, body: { data, meta: { next_cursor: null } } };
         };
         for (const manifests of [before.manifests, after]) {
           hook = () => undefined;
