@@ -6,9 +6,10 @@ import { PER_PAGE, pages, type RecordPage, storedList, streamedList } from './pa
 import { PlatformError } from './platform-error.ts';
 import {
   assertNotEmpty,
-  assertSameRecord,
+  assertRequested,
   isOpenPage,
   type RequestAndResponse,
+  type Requested,
   type RequestLine,
   readItems,
   readPage,
@@ -46,7 +47,7 @@ export function createClient(options: ClientOptions): PlatformClient {
     const pathOf = (id: string) => `${path}/${encodeSegment(id)}`;
     return {
       list: () => list(record(), path, byId),
-      get: async (id) => get(record(), pathOf(id), id),
+      get: async (id) => get(record(), pathOf(id), { id }),
       create: async (body) => write(record(), { method: 'POST', path }, body),
       update: async (id, body) => write(record(), { method: 'PUT', path: pathOf(id) }, body),
     };
@@ -59,14 +60,14 @@ export function createClient(options: ClientOptions): PlatformClient {
     agents: {
       ...collection('agents', agentRecord),
       versions: (id) => list(versionSummary(), `${agent(id)}/versions`, ({ version }) => version),
-      version: async (id, version) => get(agentRecord(), `${agent(id)}/versions/${encodeSegment(String(version))}`),
+      version: async (id, version) => get(agentRecord(), `${agent(id)}/versions/${version}`, { version }),
       latestVersion: async (id) => get(agentRecord(), `${agent(id)}/versions/latest`),
     },
     numbers: collection('numbers', numberRecord),
     knowledgeBases: collection('knowledge-bases', knowledgeBaseRecord),
     calls: {
       list: (filter = {}) => requests.calls(filter),
-      get: async (id) => get(callRecord(), `/api/v1/call-histories/${encodeSegment(id)}`, id),
+      get: async (id) => get(callRecord(), `/api/v1/call-histories/${encodeSegment(id)}`, { id }),
     },
     users: {
       list: () => requests.users(`${workspace()}/users`),
@@ -135,18 +136,18 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
     for await (const record of records) if (workspaceCheck.admits(record)) yield record;
   }
   return {
-    /** @param id the expected id. A response with another record must not cause an update of that record. */
-    async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
+    /** A response with another record than the requested one must not cause an update of that record. */
+    async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, requested: Requested = {}): Promise<T> {
       const request: RequestLine = { method: 'GET', path };
       const cached = cache?.get(path);
       const response = await transport.send({ ...request, lastDigest: cache && (cached?.digest ?? '') });
       const received = { request, response, unexpectedFields };
       const { digest } = response;
       // The platform may report a missing version with a success status and empty data.
-      if (id === undefined) assertNotEmpty(received);
+      if (requested.id === undefined) assertNotEmpty(received);
       const isUnchanged = cached !== undefined && digest === cached.digest;
       const record = isUnchanged ? (cached.record as T) : readRecord(schema, received);
-      if (id !== undefined) assertSameRecord(record, id, received);
+      assertRequested(record, requested, received);
       if (digest !== undefined && !isUnchanged) cache?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;

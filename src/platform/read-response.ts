@@ -28,10 +28,24 @@ export function readRecord<T>(schema: z.ZodType<T>, received: RequestAndResponse
   return parseRecord(schema, data, { received });
 }
 
-/** Throws `PlatformError` `malformed` unless the record is the requested one. */
-export function assertSameRecord(record: { readonly id: string }, id: string, received: RequestAndResponse): void {
-  if (record.id === id) return;
-  throw unexpected(received, `the response has another record, ${JSON.stringify(record.id)}`);
+/** What identifies a record in the path of its request. */
+export interface Requested {
+  readonly id?: string;
+  readonly version?: number;
+}
+
+/** Throws `PlatformError` `malformed` if the response has another record or another version. A version may be absent. */
+export function assertRequested(
+  record: object & { readonly id: string; readonly version?: unknown },
+  { id, version }: Requested,
+  received: RequestAndResponse,
+): void {
+  if (id !== undefined && record.id !== id) {
+    throw unexpected(received, `the response has another record, ${JSON.stringify(record.id)}`);
+  }
+  if (version !== undefined && typeof record.version === 'number' && record.version !== version) {
+    throw unexpected(received, `the response has another version, ${record.version}`);
+  }
 }
 
 /** Throws `PlatformError` `empty` if `data` is null. */

@@ -331,6 +331,18 @@ describe('a record', () => {
       expect(await failureFrom(read)).toMatchObject({ reason: 'empty', isMissing: true });
   });
 
+  it('of another version than the requested one is an error', async () => {
+    const { client } = await clientFor(
+      ...[5, '5', 4, '4', null].map((version) => ({ data: { id: '01A', name: 'a', version } })),
+    );
+    const read = () => client.agents.version('01A', 4);
+    for (const _ of ['number', 'text']) {
+      const { message } = await failureFrom(read());
+      expect(message).toContain('/versions/4: 200, but the response has another version, 5');
+    }
+    expect([await read(), await read(), await read()]).toMatchObject([{ version: 4 }, { version: 4 }, { name: 'a' }]);
+  });
+
   it('keeps a number as text that no number can be', async () => {
     const speeds = ['1e999', '1.5', '-1e999'].map((text) => ({
       data: { id: '01A', tts_config: { speed_alpha: text } },
