@@ -22,7 +22,9 @@ async function movable(bench: Bench, manifests: readonly Manifest[], clears: boo
     const id = resources.get(address)?.id;
     if (id === undefined) return [];
     if (address.startsWith('WorkspaceUser/')) {
-      if (spec.role === undefined) return [];
+      // An update would resend a module that no request may name, so it is blocked.
+      const isBlocked = spec.modules === undefined && bench.emulator.world.users.get(id)?.modules?.includes('billing');
+      if (spec.role === undefined || isBlocked) return [];
       const role = spec.role === 'member' ? 'admin' : 'member';
       return [{ address, id, collection: 'users', path: 'role', edit: { role } }];
     }
