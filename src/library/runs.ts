@@ -30,7 +30,7 @@ export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOpti
 export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
 export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
-  /** After a failed write: continue with resources that do not depend on it (default), or start no more writes. */
+  /** What to do when a write fails: skip only the resources that depend on it, or stop writing. Defaults to `continue`. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;
   onEvent?(event: ApplyEvent): void;

@@ -36,7 +36,7 @@ export interface Requested {
 
 /** Throws `PlatformError` `malformed` if the response has another record or another version. A version may be absent. */
 export function assertRequested(
-  record: object & { readonly id: string; readonly version?: unknown },
+  record: { readonly id: string; readonly version?: unknown },
   { id, version }: Requested,
   received: RequestAndResponse,
 ): void {

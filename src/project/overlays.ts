@@ -225,8 +225,9 @@ function unmatchedSkips(entries: readonly string[], addresses: ReadonlySet<Addre
   const reportedIndices = new Set(unknownSkippedKinds(entries, known).map(({ index }) => index));
   return entries.flatMap((entry, index): SkipProblem[] => {
     if (reportedIndices.has(index) || matchesAny(entry, addresses)) return [];
-    const near = isGlob(entry) ? NO_HINT : suggestAddress(entry, addresses);
-    const message = isGlob(entry)
+    const isPattern = isGlob(entry);
+    const near = isPattern ? NO_HINT : suggestAddress(entry, addresses);
+    const message = isPattern
       ? `no manifest declares a resource that ${entry} matches`
       : `no manifest declares ${entry}${near.text}`;
     return [{ severity: 'warning', code: 'unknown-address', message, fix: near.fix, index }];

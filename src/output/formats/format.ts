@@ -9,11 +9,10 @@ interface Presentation extends ReportOptions {
   readonly made?: Date;
 }
 
-/** An output format. Its functions return text with a final newline. */
+/** An output format. Its functions return text with a final newline, possibly in parts of whole lines. */
 export interface ReportFormat {
-  /** Returns the text, or parts of it that have whole lines. */
   report(report: Report, presentation: Presentation): string | Iterable<string>;
-  several(several: SeveralReports, presentation: Presentation): string;
+  several(several: SeveralReports, presentation: Presentation): string | Iterable<string>;
   /** Formats an error for programs. Formats for people omit this function, because errors are also printed to stderr. */
   error?(document: ErrorDocument): string;
 }

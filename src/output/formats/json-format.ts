@@ -15,7 +15,7 @@ export const format: ReportFormat = {
       plans: reports.map(planJson),
       failures,
     };
-    return jsonText(several);
+    return jsonParts(several);
   },
   error: jsonText,
 };

@@ -50,7 +50,8 @@ const NUMERIC_STRING = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** Converts a numeric string to a number. Returns other values unchanged. */
 function asNumber(observed: unknown): unknown {
-  const number = typeof observed === 'string' && NUMERIC_STRING.test(observed) ? Number(observed) : Number.NaN;
+  if (typeof observed !== 'string' || !NUMERIC_STRING.test(observed)) return observed;
+  const number = Number(observed);
   return Number.isFinite(number) ? number : observed;
 }
 
