@@ -52,7 +52,7 @@ export type Start = (action: CommandAction, traits?: CommandTraits) => Promise<v
 
 interface CommandTraits {
   /** The command accepts several workspaces. */
-  readonly severalWorkspaces?: true;
+  readonly acceptsWorkspaces?: true;
   /** The command starts runs that are reported and traced individually, so the command itself is not. */
   readonly ownRuns?: true;
   /** The command needs no project. No project file is searched for, and no `.env` is read. */

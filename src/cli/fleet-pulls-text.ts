@@ -3,7 +3,7 @@ import { pullCounts } from '../fleet/pulls/pull-report.ts';
 import type { ListedPull, PullsProblem } from '../fleet/rows/pull-rows.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import type { Style } from '../output/style.ts';
-import { renderTable, whole } from '../output/table.ts';
+import { noWrapColumns, renderTable } from '../output/table.ts';
 import { displayWidth, truncate } from '../output/text-width.ts';
 import { formatSpan } from './fleet-status-text.ts';
 
@@ -61,7 +61,11 @@ export function fleetPullsText(pulls: readonly ListedPull[], style: Style): stri
     state === 'open' && problem !== null ? [`${source}#${number}: ${problem}`] : [],
   );
   return [
-    renderTable([...whole('REQUEST', 'STATUS', 'HEAD'), 'WORKSPACES', { title: 'TITLE', whole: true }], titled, style),
+    renderTable(
+      [...noWrapColumns('REQUEST', 'STATUS', 'HEAD'), 'WORKSPACES', { title: 'TITLE', noWrap: true }],
+      titled,
+      style,
+    ),
     ...(problems.length === 0 ? [] : ['\n']),
     ...problems.map((each) => `${style.prose(each)}\n`),
   ].join('');

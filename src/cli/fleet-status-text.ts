@@ -5,12 +5,12 @@ import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
-import { renderTable, whole } from '../output/table.ts';
+import { noWrapColumns, renderTable } from '../output/table.ts';
 import { wrapWords } from '../output/text-width.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { isObject } from '../values/json.ts';
 
-const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
+const columns = [...noWrapColumns('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
 /** The maximum number of rows. Further rows are only counted. */
 const MAX_ROWS = 50;

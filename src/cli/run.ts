@@ -38,7 +38,7 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
       ...given,
     };
     if (traits?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
-    const checkedAction = traits?.severalWorkspaces ? action : forOneWorkspace(action);
+    const checkedAction = traits?.acceptsWorkspaces ? action : forOneWorkspace(action);
     const lookup = traits?.withoutProject
       ? undefined
       : { isNamed: flags.chdir !== undefined, usesEnvFile: flags.envFile ?? true, isSilent: traits?.ownRuns === true };

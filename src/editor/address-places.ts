@@ -10,7 +10,7 @@ import type { FileRole, TextRange } from './snapshot.ts';
 
 /** A text range that contains an address, or a name that refers to one. */
 export interface PlacedAddress {
-  readonly is: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
+  readonly type: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
   /** Undefined for a name in a rule that applies to all kinds. */
   readonly kind: string | undefined;
   readonly name: string;
@@ -49,19 +49,19 @@ function placesOf(placed: PlacedNode, context: PlaceContext): readonly PlacedAdd
     const target: unknown = resolved.get('$ref');
     const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
     const range = rangeIn(node);
-    return parsed === undefined ? [] : [{ is: 'reference', ...parsed, range, nameRange: undefined, isShared }];
+    return parsed === undefined ? [] : [{ type: 'reference', ...parsed, range, nameRange: undefined, isShared }];
   }
   if (!isScalar(resolved) || typeof resolved.value !== 'string') return [];
   const word = resolved.value;
   const rangeOf = (part: string): TextRange | undefined =>
     isShared ? undefined : partRange(resolved, text, { part, offset: word.length - part.length });
   const range = rangeOf(word) ?? rangeIn(node);
-  const named = (is: PlacedAddress['is'], kind: string): PlacedAddress[] => [
-    { is, kind, name: word, range, nameRange: rangeOf(word), isShared },
+  const named = (type: PlacedAddress['type'], kind: string): PlacedAddress[] => [
+    { type, kind, name: word, range, nameRange: rangeOf(word), isShared },
   ];
-  const asAddress = (is: PlacedAddress['is']): PlacedAddress[] => {
+  const asAddress = (type: PlacedAddress['type']): PlacedAddress[] => {
     const parsed = parseAddress(word);
-    return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: rangeOf(parsed.name), isShared }];
+    return parsed === undefined ? [] : [{ type, ...parsed, range, nameRange: rangeOf(parsed.name), isShared }];
   };
 
   if (at === 'key') return role === 'project' && path.length === 3 && isKeyedByAddress(path) ? asAddress('patch') : [];
@@ -105,7 +105,7 @@ function placesInRule(node: Scalar, path: DocumentPath, { text, value }: PlaceCo
     const { name = word, kind: literalKind } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
     const isCompared = comparedWith !== undefined || address !== undefined;
     return {
-      is: 'rule',
+      type: 'rule',
       kind: literalKind,
       name,
       range: rangeOf(word) ?? rangeIn(node),

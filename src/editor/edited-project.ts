@@ -15,7 +15,7 @@ import { LoadMemory, type ReadDeclarations } from '../project/read-declarations.
 import { knownNames } from '../runs/names-on-platform.ts';
 import { validateProject } from '../runs/validate-project.ts';
 import type { Redactor } from '../values/redactor.ts';
-import { Secret, specials } from '../values/value.ts';
+import { Secret, symbolicLeaves } from '../values/value.ts';
 import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
 export interface EditedProjectOptions {
@@ -126,8 +126,8 @@ export class EditedProject {
     for (const resource of resources) {
       if (this.#redacted.has(resource)) continue;
       this.#redacted.add(resource);
-      for (const special of specials(resource.spec)) {
-        if (special instanceof Secret && special.isSet) this.#options.redactor.add(special.reveal());
+      for (const leaf of symbolicLeaves(resource.spec)) {
+        if (leaf instanceof Secret && leaf.isSet) this.#options.redactor.add(leaf.reveal());
       }
     }
   }

@@ -99,7 +99,7 @@ export function referencesAt(
       .map(({ file: at, range }) => ({ file: at, ...range }));
   }
   return placesOf(snapshot, `${found.kind}/${found.name}`)
-    .filter(({ is, kind }) => kind !== undefined && (withDeclaration || is !== 'declaration'))
+    .filter(({ type, kind }) => kind !== undefined && (withDeclaration || type !== 'declaration'))
     .map(({ file: at, range }) => ({ file: at, ...range }));
 }
 
@@ -179,7 +179,7 @@ function declarationsOf(snapshot: ProjectSnapshot, { kind, name }: PlacedAddress
   const names = new Set(declared.map(({ metadata }) => metadata.name));
   return [...new Set(declared.map(({ source }) => source.file))].flatMap((file) =>
     placesIn(snapshot, file)
-      .filter((place) => place.is === 'declaration' && place.kind === kind && names.has(place.name))
+      .filter((place) => place.type === 'declaration' && place.kind === kind && names.has(place.name))
       .map(({ range }) => ({ file, ...range })),
   );
 }

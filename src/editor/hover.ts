@@ -7,7 +7,7 @@ import { ANY_KEY, type Topic } from '../output/explain/topics.ts';
 import { codeSpan, fenced } from '../output/markdown.ts';
 import { valueText } from '../output/value-text.ts';
 import { isObject, type Json, jsonEqual } from '../values/json.ts';
-import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
+import { isSymbolic, Join, mapSymbolicLeaves, Reference, Secret, toForms, type Value } from '../values/value.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import { addressAt } from './find-references.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
@@ -71,7 +71,7 @@ function subjectAt(
 function addressText(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
   const place = addressAt(snapshot, file, offset);
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
-  return found === undefined || place?.is === 'declaration'
+  return found === undefined || place?.type === 'declaration'
     ? []
     : [`${codeSpan(found.address)}: ${codeSpan(sourceText(found.source))}`];
 }
@@ -148,7 +148,7 @@ function valueInWorkspace({ snapshot, role, value, path: at }: HoverSubject): st
 }
 
 function isComposite(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !isSpecial(value);
+  return typeof value === 'object' && value !== null && !isSymbolic(value);
 }
 
 /** Returns the value of the value form that contains the position. */
@@ -204,9 +204,9 @@ const MAX_LINES = 12;
 /** Formats a value as Markdown without secrets. */
 function formatValue(value: Value): string {
   if (value instanceof Join) {
-    const text = mapSpecials(value, (special) => {
-      if (special instanceof Secret) return '(secret)';
-      return special instanceof Reference ? `(id of ${special.address})` : `(${special.name})`;
+    const text = mapSymbolicLeaves(value, (leaf) => {
+      if (leaf instanceof Secret) return '(secret)';
+      return leaf instanceof Reference ? `(id of ${leaf.address})` : `(${leaf.name})`;
     });
     return typeof text === 'string' ? formatValue(text) : valueText(toForms(value));
   }

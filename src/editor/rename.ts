@@ -10,7 +10,7 @@ import type { ProjectConfig } from '../project/project.ts';
 import { readState } from '../state/session.ts';
 import { backendOf, createStore } from '../state/state-location.ts';
 import { canonicalJson, type Json } from '../values/json.ts';
-import { mapSpecials, Reference, toForms } from '../values/value.ts';
+import { mapSymbolicLeaves, Reference, toForms } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
@@ -83,7 +83,7 @@ async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promi
     kind: change.kind,
     declared: declarations.map(({ address }) => address),
   });
-  if (!changed.some(({ is }) => is === 'declaration')) {
+  if (!changed.some(({ type }) => type === 'declaration')) {
     throw new CannotEdit(
       `${sourceText(declaration.source)} gets metadata.name from an anchor; write the name out first`,
     );
@@ -103,10 +103,10 @@ async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promi
 type ChangedPlace = ChosenPlaces['changed'][number];
 
 /** Returns the edit that replaces the old name with the new one, with quotes if YAML requires them. */
-function nameEdit(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
+function nameEdit(text: string, { file, type, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
   const { start, end } = nameRange;
   const plain = { file, start, end, text: to };
-  if (is !== 'declaration' || isJson(text)) return plain;
+  if (type !== 'declaration' || isJson(text)) return plain;
   const isQuoted = /^(["'])[^"']*\1$/.test(text.slice(start - 1, end + 1));
   if (!isQuoted) return { ...plain, text: yamlName(to) };
   return yamlName(from) !== from && yamlName(to) === to ? { ...plain, start: start - 1, end: end + 1 } : plain;
@@ -186,9 +186,9 @@ interface ChosenPlaces {
 function choosePlaces(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): ChosenPlaces {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
-    const { file, is, name, nameRange, range, rule, isShared } = place;
+    const { file, type, name, nameRange, range, rule, isShared } = place;
     const { line } = lineAndColumn(snapshot.textOf(file) ?? '', range.start);
-    if (is === 'previous-name' || isShared) return [];
+    if (type === 'previous-name' || isShared) return [];
     const others = declared.filter((address) => parseAddress(address)?.name === name).length > 1;
     const isCertain = rule === undefined || (rule.isCompared && (place.kind === kind || !others));
     if (rule !== undefined) {
@@ -264,8 +264,8 @@ function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, fro
 
 function withName(resource: Resource, { change, previous }: Pick<RenameCheck, 'change' | 'previous'>): Resource {
   const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
-  const spec = mapSpecials(resource.spec, (special) =>
-    special instanceof Reference && special.address === from ? new Reference(change.kind, change.to) : special,
+  const spec = mapSymbolicLeaves(resource.spec, (leaf) =>
+    leaf instanceof Reference && leaf.address === from ? new Reference(change.kind, change.to) : leaf,
   ) as Resource['spec'];
   if (resource.address !== from) return { ...resource, spec };
   return { ...resource, spec, address: to, name: change.to, previousNames: previous };

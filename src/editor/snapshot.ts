@@ -12,7 +12,7 @@ import { PROJECT_FILES } from '../project/find-project.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { validateProject } from '../runs/validate-project.ts';
 import { Redactor } from '../values/redactor.ts';
-import { Secret, specials, type Value } from '../values/value.ts';
+import { Secret, symbolicLeaves, type Value } from '../values/value.ts';
 
 /** Offsets into a text in UTF-16 units; `end` is exclusive. */
 export interface TextRange {
@@ -104,7 +104,7 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
       ...resources.map(({ spec }) => spec),
       ...workspaces.flatMap(({ vars, apiKey }) => [vars, apiKey]),
     ];
-    for (const secret of values.flatMap(specials))
+    for (const secret of values.flatMap(symbolicLeaves))
       if (secret instanceof Secret && secret.isSet) redactor.add(secret.reveal());
     redactors.set(resources, redactor);
   }

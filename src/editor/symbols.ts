@@ -18,7 +18,7 @@ export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly Fil
   if (known === undefined) return [];
   const { text, role } = known;
   if (role !== 'manifest') return documentsIn(text).flatMap(({ contents }) => entriesOf(contents, 'section'));
-  const declared = addressPlaces(text, role).filter(({ is }) => is === 'declaration');
+  const declared = addressPlaces(text, role).filter(({ type }) => type === 'declaration');
   return documentsIn(text).flatMap(({ contents }): FileSymbol[] => {
     if (!isMap(contents)) return [];
     const range = rangeIn(contents);
@@ -73,8 +73,8 @@ export function resourcesNamed(
   const files = Map.groupBy(matching.slice(0, max), ({ source }) => source.file);
   return [...files].flatMap(([file, declared]) => {
     const names = new Set(declared.map(({ address }) => address));
-    return placesIn(snapshot, file).flatMap(({ is, kind, name, range }) =>
-      is === 'declaration' && names.has(`${kind}/${name}`) ? [{ name: `${kind}/${name}`, file, ...range }] : [],
+    return placesIn(snapshot, file).flatMap(({ type, kind, name, range }) =>
+      type === 'declaration' && names.has(`${kind}/${name}`) ? [{ name: `${kind}/${name}`, file, ...range }] : [],
     );
   });
 }

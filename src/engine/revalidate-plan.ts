@@ -7,7 +7,7 @@ import { createFingerprints } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
 import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
-import { fromForms, Secret, specials, Unset, type Value } from '../values/value.ts';
+import { fromForms, Secret, symbolicLeaves, Unset, type Value } from '../values/value.ts';
 import { type PlanResult, planFor } from './engine.ts';
 import type { PlanRequest } from './observe/observe.ts';
 import { writes } from './plan/plan-actions.ts';
@@ -193,11 +193,11 @@ function validateValues({ address, desired }: PlannedResource, { kind, secrets }
     fromForms(forms, (name) => new Secret(name, undefined)),
   ]);
   const spec = unflatten(leaves) as Value;
-  for (const special of specials(spec)) {
-    if (special instanceof Unset) throw contentsError(`an unresolved variable in ${address}`);
+  for (const leaf of symbolicLeaves(spec)) {
+    if (leaf instanceof Unset) throw contentsError(`an unresolved variable in ${address}`);
     // Without its fingerprint, a changed secret would not be detected.
-    if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
-      throw contentsError(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
+    if (leaf instanceof Secret && !Object.hasOwn(secrets, leaf.name)) {
+      throw contentsError(`the secret ${JSON.stringify(leaf.name)} without its fingerprint in ${address}`);
     }
   }
   const [problem] = checkSpec(kind, spec, true).problems;

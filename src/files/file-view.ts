@@ -52,7 +52,7 @@ export class FileView {
   }
 
   /** Returns the cached result of a query on a file, or throws its cached error. Runs the query if it is not cached. */
-  asked<T>(question: string, file: string, ask: () => T): T {
+  cached<T>(question: string, file: string, ask: () => T): T {
     const answers = this.#answers.get(question) ?? new Map<string, Answer>();
     this.#answers.set(question, answers);
     const answer = answers.get(file) ?? answerOf(ask);
@@ -72,7 +72,7 @@ export class FileView {
   }
 
   /** Returns the previous `Uint8Array` of a file if the bytes are equal, so that callers can compare by identity. */
-  kept(file: string, bytes: Uint8Array): Uint8Array {
+  reuseBytes(file: string, bytes: Uint8Array): Uint8Array {
     const content = reuseEqual(this.#contents.get(file), bytes);
     this.#contents.set(file, content);
     return content;

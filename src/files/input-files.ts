@@ -119,7 +119,7 @@ function all(answers: ReadonlyMap<string, string>, isSame: (file: string, answer
 /** Returns the result of the current view, or runs the query if there is no view. */
 function inView<T>(question: string, file: string, ask: () => T): T {
   const view = fileView();
-  return view === undefined ? ask() : view.asked(question, file, ask);
+  return view === undefined ? ask() : view.cached(question, file, ask);
 }
 
 /** Like `realpathSync`, but also resolves a file that exists only in the current view. */

@@ -11,7 +11,7 @@ export const knowledgeBase: Lookup = {
     columns: [
       ID_COLUMN,
       { title: 'NAME', field: 'name' },
-      { title: 'CREATED', field: 'created_at', as: 'time', spare: 1 },
+      { title: 'CREATED', field: 'created_at', form: 'time', dropOrder: 1 },
     ],
   },
   list: (client) => client.knowledgeBases.list(),

@@ -11,12 +11,12 @@ export interface RecordColumn {
   readonly title: string;
   /** The field of the record, and the name of the column in CSV. */
   readonly field: string;
-  readonly as?: ColumnForm;
+  readonly form?: ColumnForm;
   readonly align?: 'right';
   /** Present if the column is never wrapped. */
-  readonly whole?: true;
+  readonly noWrap?: true;
   /** Present if the column may be omitted when a row does not fit on a line. The highest number is omitted first. */
-  readonly spare?: number;
+  readonly dropOrder?: number;
 }
 
 /**
@@ -34,5 +34,5 @@ export type ColumnForm =
   | 'amount'
   | 'count';
 
-export const ID_COLUMN: RecordColumn = { title: 'ID', field: 'id', whole: true };
-export const ADDRESS_COLUMN: RecordColumn = { title: 'ADDRESS', field: 'id', as: 'address', whole: true };
+export const ID_COLUMN: RecordColumn = { title: 'ID', field: 'id', noWrap: true };
+export const ADDRESS_COLUMN: RecordColumn = { title: 'ADDRESS', field: 'id', form: 'address', noWrap: true };

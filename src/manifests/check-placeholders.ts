@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
-import { isSpecial, Join, type Value } from '../values/value.ts';
+import { isSymbolic, Join, type Value } from '../values/value.ts';
 import type { Finding } from './finding.ts';
 import { globMatcher } from './glob.ts';
 import { type FoundPlaceholder, findingIn, isForm, type SpecSources } from './layers.ts';
@@ -53,7 +53,7 @@ export function placeholdersIn(
         found.push({ name, form: formName, path: [...path], offset, ...included });
       }
     } else if (value instanceof Join) for (const part of value.parts) visit(part, undefined);
-    else if (typeof value === 'object' && value !== null && !isSpecial(value)) {
+    else if (typeof value === 'object' && value !== null && !isSymbolic(value)) {
       const rawParts = (isObject(raw) || Array.isArray(raw)) && !isForm(raw) ? raw : {};
       for (const [key, part] of Object.entries<Value>(value))
         visitPart(Array.isArray(value) ? Number(key) : key, part, (rawParts as JsonObject)[key]);

@@ -1,13 +1,13 @@
 import { mapParts } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
 import {
-  isSpecial,
+  isSymbolic,
   isTainted,
   Join,
-  mapSpecials,
+  mapSymbolicLeaves,
   Reference,
   Secret,
-  type Special,
+  type SymbolicValue,
   Unset,
   type Value,
 } from '../values/value.ts';
@@ -29,9 +29,9 @@ interface CheckedSpec {
 }
 
 /** Checks a spec against its kind: fields, types, limits, targets of references, and secrets. */
-export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): CheckedSpec {
-  const placed: PlacedSpecial[] = [];
-  const plain = hasSpecials ? withStandIns(spec, [], placed) : spec;
+export function checkSpec(kind: KindSchema, spec: Value, hasSymbolicLeaf: boolean): CheckedSpec {
+  const placed: PlacedLeaf[] = [];
+  const plain = hasSymbolicLeaf ? withStandIns(spec, [], placed) : spec;
   const standIns = new Set(placed.map(({ path }) => JSON.stringify(path)));
   const problems = new Map<string, Problem>();
   const report = (problem: Problem) => {
@@ -41,10 +41,10 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
 
   for (const problem of writeOnlyProblems(kind, spec)) report(problem);
   const references: PlacedReference[] = [];
-  for (const special of placed) {
-    const problem = specialProblem(kind, special);
+  for (const leaf of placed) {
+    const problem = leafProblem(kind, leaf);
     if (problem !== undefined) report(problem);
-    else for (const reference of referencesOf(special)) references.push(reference);
+    else for (const reference of referencesOf(leaf)) references.push(reference);
   }
   const checked = { schema: kind.spec, value: plain, name: 'spec' };
   for (const problem of problemsIn(kind.spec.safeParse(plain).error, checked)) {
@@ -54,62 +54,62 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
   return { problems: [...problems.values()], references };
 }
 
-interface PlacedSpecial {
-  readonly special: Special;
+interface PlacedLeaf {
+  readonly leaf: SymbolicValue;
   readonly path: DocumentPath;
 }
 
-/** Replaces each special leaf of a value with a string. Adds the leaves to `found`. */
-function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]): unknown {
-  if (isSpecial(value)) {
-    found.push({ special: value, path });
+/** Replaces each symbolic leaf of a value with a string. Adds the leaves to `found`. */
+function withStandIns(value: Value, path: DocumentPath, found: PlacedLeaf[]): unknown {
+  if (isSymbolic(value)) {
+    found.push({ leaf: value, path });
     return 'x';
   }
   return mapParts<Value, unknown>(value, (part, key) => withStandIns(part, [...path, key], found));
 }
 
-function referencesOf({ special, path }: PlacedSpecial): PlacedReference[] {
-  if (special instanceof Reference) return [{ reference: special, path: [...path, '$ref'] }];
-  if (!(special instanceof Join)) return [];
-  return special.parts.flatMap((part, index) =>
-    isSpecial(part) ? referencesOf({ special: part, path: [...path, '$join', index] }) : [],
+function referencesOf({ leaf, path }: PlacedLeaf): PlacedReference[] {
+  if (leaf instanceof Reference) return [{ reference: leaf, path: [...path, '$ref'] }];
+  if (!(leaf instanceof Join)) return [];
+  return leaf.parts.flatMap((part, index) =>
+    isSymbolic(part) ? referencesOf({ leaf: part, path: [...path, '$join', index] }) : [],
   );
 }
 
-function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Problem | undefined {
-  if (special instanceof Unset && special.name === '') return undefined;
+function leafProblem(kind: KindSchema, { leaf, path }: PlacedLeaf): Problem | undefined {
+  if (leaf instanceof Unset && leaf.name === '') return undefined;
   const schema = schemaAt(kind.spec, path);
   if (schema === undefined || ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined) return undefined;
   const name = fieldName(path, 'spec');
   const problem = (code: string, message: string): Problem => ({ code, message, path, at: 'value' });
   if (!takesText(schema)) {
-    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(special)} produces a string`);
+    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(leaf)} produces a string`);
   }
-  if (special instanceof Reference) {
+  if (leaf instanceof Reference) {
     const wanted = ruleOver(kind, path, (rule) => rule.refersTo !== undefined)?.refersTo;
-    if (wanted === special.kind) return undefined;
+    if (wanted === leaf.kind) return undefined;
     const message =
       wanted === undefined
         ? `${name} does not accept a reference; $ref belongs in an id field`
-        : `${name} refers to ${wanted} resources, not to ${special.address}`;
+        : `${name} refers to ${wanted} resources, not to ${leaf.address}`;
     return { code: 'bad-reference', message, path: [...path, '$ref'], at: 'value' };
   }
-  const text = knownText(special);
+  const text = knownText(leaf);
   if (text === undefined || schema.safeParse(text).success) return undefined;
-  const source = special instanceof Secret ? `the value of the secret ${special.name}` : 'the joined string';
+  const source = leaf instanceof Secret ? `the value of the secret ${leaf.name}` : 'the joined string';
   return problem('bad-format', `${name} must be ${expectation(schema)}, but ${source} is not`);
 }
 
 /** Returns the complete string, including secrets, if all its parts are known. The string must not appear in a message. */
-function knownText(special: Special): string | undefined {
-  const text = mapSpecials(special, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
+function knownText(leaf: SymbolicValue): string | undefined {
+  const text = mapSymbolicLeaves(leaf, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
   return typeof text === 'string' ? text : undefined;
 }
 
-function formName(special: Special): string {
-  if (special instanceof Secret) return '$secret';
-  if (special instanceof Reference) return '$ref';
-  return special instanceof Join ? '$join' : '$env';
+function formName(leaf: SymbolicValue): string {
+  if (leaf instanceof Secret) return '$secret';
+  if (leaf instanceof Reference) return '$ref';
+  return leaf instanceof Join ? '$join' : '$env';
 }
 
 /** Returns the first rule for which `applies` is true. Starts with the outermost enclosing object and ends with the field itself. */

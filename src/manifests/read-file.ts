@@ -39,9 +39,9 @@ export function readFileBytes(file: string, inside?: string): FileBytes {
   if (view === undefined) return bytesOnDisk(file);
   const text = view.textOf(realPath(file));
   if (text !== undefined) return text.length > MAX_FILE_BYTES ? tooLarge(text.length) : { bytes: text };
-  return view.asked('bytes', file, () => {
+  return view.cached('bytes', file, () => {
     const read = bytesOnDisk(file);
-    return 'bytes' in read ? { bytes: view.kept(file, read.bytes) } : read;
+    return 'bytes' in read ? { bytes: view.reuseBytes(file, read.bytes) } : read;
   });
 }
 
@@ -66,7 +66,7 @@ export function readBeginning(file: string): string | undefined {
   const view = fileView();
   if (view === undefined) return beginningOnDisk(file);
   const text = view.textOf(realPath(file))?.subarray(0, BEGINNING_BYTES);
-  return text === undefined ? view.asked('beginning', file, () => beginningOnDisk(file)) : looseUtf8.decode(text);
+  return text === undefined ? view.cached('beginning', file, () => beginningOnDisk(file)) : looseUtf8.decode(text);
 }
 
 const BEGINNING_BYTES = 4096;

@@ -4,7 +4,7 @@ import type { Fix } from '../problems/diagnostic.ts';
 import { nearestCandidate, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
-import { isPlain, isSpecial, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
+import { isPlain, isSymbolic, joined, Reference, Secret, symbolicLeaves, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import { type LookupNames, nameOnPlatform } from './kind-schema.ts';
 import { isInside, readTextFile, reasonOf, withoutFinalNewline } from './read-file.ts';
@@ -30,8 +30,8 @@ export interface FormsContext {
 
 interface Evaluation {
   readonly value: Value;
-  /** True if a leaf is a secret, a reference or another special value. */
-  readonly hasSpecials: boolean;
+  /** True if a leaf is a secret, a reference or another symbolic value. */
+  readonly hasSymbolicLeaf: boolean;
   readonly problems: readonly Problem[];
 }
 
@@ -62,12 +62,12 @@ const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: '
 export function evaluateForms(raw: Json, context: FormsContext): Evaluation {
   const evaluator = new Evaluator(context);
   const value = evaluator.value(raw);
-  return { value, hasSpecials: evaluator.hasSpecials, problems: evaluator.problems };
+  return { value, hasSymbolicLeaf: evaluator.hasSymbolicLeaf, problems: evaluator.problems };
 }
 
 class Evaluator {
   readonly problems: Problem[] = [];
-  hasSpecials = false;
+  hasSymbolicLeaf = false;
   readonly #context: FormsContext;
   readonly #path: (string | number)[] = [];
 
@@ -119,7 +119,7 @@ class Evaluator {
       return this.#fail('bad-form', message, extra, near.fix);
     }
     const value = this.#evaluate(form, raw);
-    if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = !isPlain(value);
+    if (!this.hasSymbolicLeaf && (isSymbolic(value) || form === '$var')) this.hasSymbolicLeaf = !isPlain(value);
     return value;
   }
 
@@ -197,7 +197,9 @@ class Evaluator {
     }
     const value = vars[name] as Value;
     if (mustBeSet) {
-      const missing = specials(value).find((leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet));
+      const missing = symbolicLeaves(value).find(
+        (leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet),
+      );
       if (missing instanceof Secret)
         return this.#fail('missing-secret', `the secret ${missing.name} is not set`, '$var');
       if (missing instanceof Unset) {
@@ -214,7 +216,7 @@ class Evaluator {
     this.#path.push('$join');
     const parts = items.map((item: Json, index) => {
       const part = this.#under(index, item);
-      if (part !== null && (typeof part !== 'object' || isSpecial(part))) return part;
+      if (part !== null && (typeof part !== 'object' || isSymbolic(part))) return part;
       this.#path.push(index);
       const standIn = this.#fail('bad-form', '$join can only join strings');
       this.#path.pop();
@@ -234,7 +236,7 @@ class Evaluator {
     const at =
       key === undefined || EXAMPLES[key] !== undefined || key === 'default' || key === 'separator' ? 'value' : 'key';
     this.problems.push({ code, message, path, at, fix });
-    this.hasSpecials = true;
+    this.hasSymbolicLeaf = true;
     return new Unset('');
   }
 }

@@ -4,7 +4,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 const MAX_LISTED = 12;
 
 export interface AddressListOptions {
-  readonly most?: number;
+  readonly max?: number;
   /** The option or command that lists all addresses, or an empty string if there is none. */
   readonly lists?: string;
 }
@@ -13,9 +13,9 @@ export interface AddressListOptions {
 export function addressList(
   names: readonly string[],
   full = false,
-  { most = MAX_LISTED, lists = '--full' }: AddressListOptions = {},
+  { max = MAX_LISTED, lists = '--full' }: AddressListOptions = {},
 ): string {
-  const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
+  const shown = full || names.length <= max + 1 ? names : names.slice(0, max);
   const rest = names.length - shown.length;
   const hint = lists === '' ? '' : ` (${lists} lists them)`;
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more${hint}` : ''}`;

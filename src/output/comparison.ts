@@ -15,7 +15,7 @@ import type { ReportGroup } from './report.ts';
 import { details, tableRow } from './resource-markdown.ts';
 import { renderGroup } from './resource-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
-import { renderIndented, whole } from './table.ts';
+import { noWrapColumns, renderIndented } from './table.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { valueText } from './value-text.ts';
 
@@ -170,7 +170,7 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
   const resources = [...fields.keys()];
   const views = { ...options, fieldsOf: (resource: PlannedResource) => fields.get(resource) ?? [] };
   const heading = escapeControls(words.heading);
-  const mark = { symbol, colorOf: COLORS[symbol], isPlain: () => false };
+  const mark = { symbol, colorOf: COLORS[symbol], omitsReason: () => false };
   return { ...words, ...mark, key: heading, heading, resources, views, tables: linkTables(resources, views) };
 }
 
@@ -285,7 +285,7 @@ export function comparisonText(
 
 function linksText({ heading, titles, rows, resources }: LinkTable, style: Style) {
   const [first = '', ...others] = titles;
-  const columns = [...whole(first.toUpperCase()), ...others];
+  const columns = [...noWrapColumns(first.toUpperCase()), ...others];
   return { resources, text: `  ${heading}:\n${renderIndented(columns, rows, { style, indent: 4 })}` };
 }
 

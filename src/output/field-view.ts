@@ -59,10 +59,10 @@ export function createSecretNumbers(): SecretNumbers {
 
 /** Returns the options for displaying the changes of a report. */
 export function viewsOf(
-  { what }: { readonly what: 'plan' | 'drift' | 'apply' },
+  { type }: { readonly type: 'plan' | 'drift' | 'apply' },
   options: Pick<FieldViewOptions, 'selection'> & Partial<FieldViewOptions>,
 ): FieldViewOptions {
-  const towards = what === 'drift' ? 'platform' : 'manifest';
+  const towards = type === 'drift' ? 'platform' : 'manifest';
   return { secrets: createSecretNumbers(), towards, verbose: false, ...options };
 }
 

@@ -65,7 +65,7 @@ export function sharedStepText(
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
   const lists = applied && { lists: commandFor(`voxform ${command}`, applied.selection) };
-  const line = `${formatted(text)}${end} ${addressList(names, false, { most: MAX_NAMED, ...lists })}`;
+  const line = `${formatted(text)}${end} ${addressList(names, false, { max: MAX_NAMED, ...lists })}`;
   const linked = url === undefined ? line : `${line} ${link(url)}`.trimEnd();
   return after === undefined ? linked : `${linked}. ${formatted(after)}`;
 }

@@ -5,10 +5,10 @@ import { listed } from './address-list.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 import type { Style } from './style.ts';
-import { renderTable, whole } from './table.ts';
+import { noWrapColumns, renderTable } from './table.ts';
 import { truncate } from './text-width.ts';
 
-const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
+const columns = [...noWrapColumns('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...noWrapColumns('RESULT'), 'CHANGES'];
 
 /** The maximum width of an error in the table. `runText` prints the whole error. */
 const MAX_ERROR_WIDTH = 40;
@@ -78,7 +78,7 @@ export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): stri
 
 const MAX_WAIVED = 5;
 
-const resourceColumns = [...whole('ADDRESS', 'ACTION', 'RESULT', 'ID'), { title: 'CHANGED', prose: true }];
+const resourceColumns = [...noWrapColumns('ADDRESS', 'ACTION', 'RESULT', 'ID'), { title: 'CHANGED', prose: true }];
 
 export function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
   if (moved_from !== undefined) return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);

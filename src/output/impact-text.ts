@@ -9,9 +9,9 @@ import { type Measure, measures, type ShareField, shareFields } from '../runs/im
 import { escapeControls } from './escape-controls.ts';
 import { type TimeZone, timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
-import { type Column, renderTable, whole } from './table.ts';
+import { type Column, noWrapColumns, renderTable } from './table.ts';
 
-const NUMBER = { align: 'right', whole: true } as const;
+const NUMBER = { align: 'right', noWrap: true } as const;
 
 /** A table with a row for each version, or for each compared figure. */
 interface ImpactTable {
@@ -40,7 +40,7 @@ export function impactTables({ versions }: ImpactDocument, zone: TimeZone): Impa
     return values.length === 0 ? [] : [table(field, columns, cellsOf)];
   });
   const measured = measures.map((measure) => ({ title: measure.toUpperCase(), ...NUMBER }));
-  const counted = [...whole('PUBLISHED'), { title: 'CALLS', ...NUMBER }];
+  const counted = [...noWrapColumns('PUBLISHED'), { title: 'CALLS', ...NUMBER }];
   return [
     table('Versions', counted, (each) => [timeText(each.published_at, zone), each.calls.toLocaleString('en')]),
     ...shares,

@@ -11,7 +11,7 @@ import { missedLines } from './export-text.ts';
 import { commandOf, withSteps } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { bullets, paragraphs, type Style, section } from './style.ts';
-import { renderTable, whole } from './table.ts';
+import { noWrapColumns, renderTable } from './table.ts';
 
 /** The minimum number of resources for a table. */
 const MIN_LISTED = 12;
@@ -43,7 +43,7 @@ function tablesOf(matches: readonly Match[], style: Style): string[] {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   return [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
     const rows = same.map(({ resource, certain }) => [resource.address, certain?.id ?? '']);
-    const table = renderTable(whole('ADDRESS', 'ID'), rows, style).trimEnd();
+    const table = renderTable(noWrapColumns('ADDRESS', 'ID'), rows, style).trimEnd();
     return `${style.prose(`${evidence}:`, { indent: 2 })}\n${table}`;
   });
 }
@@ -62,11 +62,11 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
   return [fields, ...clauses].join('; ');
 }
 
-interface Linking extends Pick<PlanDocument, 'dashboard'> {
+interface LinkContext extends Pick<PlanDocument, 'dashboard'> {
   readonly selection: WorkspaceSelection;
 }
 
-export interface Recovered extends Linking {
+export interface RecoverResult extends LinkContext {
   /** The ids of imported records by address. */
   readonly taken: ReadonlyMap<string, string>;
   /** The addresses of resources whose candidates the user declined. */
@@ -79,7 +79,7 @@ export interface Recovered extends Linking {
 
 /** Returns the number of imported records, and the remaining manual steps. */
 export function recoveredText(
-  { taken, declined, matches, unanswered, missed, selection, dashboard }: Recovered,
+  { taken, declined, matches, unanswered, missed, selection, dashboard }: RecoverResult,
   style: Style,
 ): string {
   const open = matches.filter(({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address));
@@ -118,12 +118,12 @@ function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceS
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);
   return [
     style.bold(`Undecided (${rows.length}):`),
-    renderTable([...whole('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
+    renderTable([...noWrapColumns('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
     style.prose(`Run recover again, or ${command}. Until then, apply would create duplicates.`),
   ].join('\n');
 }
 
-function unansweredNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
+function unansweredNotes(addresses: readonly string[], { selection, dashboard }: LinkContext): string[] {
   if (addresses.length < MIN_LISTED) {
     return addresses.map((address) => {
       const steps: NextStep[] = [
@@ -146,7 +146,7 @@ function listUrl(address: string, dashboard: PlanDocument['dashboard']): string 
 }
 
 /** Returns a note for each kind of resource without a match. */
-function unmatchedNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
+function unmatchedNotes(addresses: readonly string[], { selection, dashboard }: LinkContext): string[] {
   return [...Map.groupBy(addresses, kindOf).values()].map((some) => {
     const [first = '', ...others] = some;
     const url = listUrl(first, dashboard);
@@ -167,7 +167,7 @@ function namesIn(addresses: readonly string[]): string {
 
 const MAX_HINTS = 20;
 
-export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
+export function recoverJson({ taken, matches, unanswered, missed, dashboard }: RecoverResult): object {
   const resources = matches.map(({ resource: { address, kind }, candidates, certain }) => {
     const id = taken.get(address) ?? null;
     return {

@@ -62,8 +62,8 @@ export function renderShared(shared: SharedStep<StepOwner>, style: Style, option
   const last = shared.table.titles.length - 1;
   const columns = titles.map((title, index) => ({
     title: title.toUpperCase(),
-    whole: index === 0 || index > last,
-    ...(index === last && { spare: 1 }),
+    noWrap: index === 0 || index > last,
+    ...(index === last && { dropOrder: 1 }),
   }));
   return `${line}\n${renderIndented(columns, rows, { style, indent: 6 })}`;
 }
@@ -104,7 +104,7 @@ export function groupedRemarks(
   return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
     const names = addressList(addresses, full, {
-      most: MAX_NAMED,
+      max: MAX_NAMED,
       lists: message.includes(lists) ? '' : lists,
     });
     return names === '' ? text(message) : `${names}: ${text(message)}`;

@@ -19,7 +19,7 @@ import { plural } from './plural.ts';
 
 /** The content of a plan, drift or apply, from which all formats are rendered. */
 export interface Report {
-  readonly what: 'plan' | 'drift' | 'apply';
+  readonly type: 'plan' | 'drift' | 'apply';
   /** After an apply, the document contains the warnings from the responses, and no guards. */
   readonly document: PlanDocument;
   /** The closing sentences. */
@@ -56,12 +56,12 @@ export interface ReportGroup extends ResourceMark {
   readonly explanation?: string | undefined;
   readonly resources: readonly PlannedResource[];
   /** True if the reason of a resource is omitted, because the heading or the lines already contain it. */
-  isPlain(resource: PlannedResource): boolean;
+  omitsReason(resource: PlannedResource): boolean;
 }
 
 /** The reports of several workspaces, and the failures of other workspaces. */
-export interface SeveralReports {
-  readonly what: 'plan' | 'drift';
+export interface ReportSet {
+  readonly type: 'plan' | 'drift';
   readonly reports: readonly Report[];
   readonly failures: readonly WorkspaceFailure[];
   /** Workspaces that have no report but did not fail. */
@@ -81,7 +81,7 @@ export function changedGroups({ groups }: Report): readonly ReportGroup[] {
 export function planReport(plan: PlanDocument): Report {
   const of = byAction(plan.resources);
   return {
-    what: 'plan',
+    type: 'plan',
     document: plan,
     summary: planSummary(plan),
     pending: shownActions.flatMap(of),
@@ -98,11 +98,11 @@ function withoutDuplicateNotice(resource: PlannedResource): PlannedResource {
 
 function groupOf(action: Action, resources: readonly PlannedResource[]): ReportGroup {
   const { heading, explanation, symbol } = actionWords[action];
-  return { key: action, heading, explanation, symbol, colorOf: action, resources, isPlain };
+  return { key: action, heading, explanation, symbol, colorOf: action, resources, omitsReason };
 }
 
 /** Each line of an update contains its cause, and the heading of released resources contains their reason. */
-function isPlain({ action, adopted }: PlannedResource): boolean {
+function omitsReason({ action, adopted }: PlannedResource): boolean {
   return action === 'forget' || (action === 'update' && !adopted);
 }
 
@@ -112,18 +112,18 @@ export function driftReport(drift: PlanDocument): Report {
   const drifted = changed.filter(({ missing }) => missing === undefined);
   const missing = changed.filter((each) => each.missing === true);
   return {
-    what: 'drift',
+    type: 'drift',
     document: drift,
     summary: driftSummary(drift, drifted.length, missing.length),
     pending: [],
     groups: [
       {
-        ...{ key: 'drifted', heading: 'Drifted', symbol: '~', colorOf: 'update', isPlain: () => true },
+        ...{ key: 'drifted', heading: 'Drifted', symbol: '~', colorOf: 'update', omitsReason: () => true },
         explanation: 'from the manifest to the current value on the platform',
         resources: drifted,
       },
       {
-        ...{ key: 'missing', heading: 'Missing', symbol: '-', colorOf: 'forget', isPlain: () => true },
+        ...{ key: 'missing', heading: 'Missing', symbol: '-', colorOf: 'forget', omitsReason: () => true },
         explanation: 'the platform has no such record',
         resources: missing,
       },
@@ -158,10 +158,10 @@ export function applyReport(report: ApplyReport): Report {
   const written = appliedActions.flatMap(of);
   const resultGroup = (key: ResourceResult['status'], heading: string, mark: ResourceMark): ReportGroup => {
     const resources = written.filter(({ address }) => results.get(address)?.status === key).map(withoutDuplicateNotice);
-    return { key, heading, ...mark, resources, isPlain };
+    return { key, heading, ...mark, resources, omitsReason };
   };
   return {
-    what: 'apply',
+    type: 'apply',
     document: { ...plan, guards: [], warnings },
     summary: applySummary(report),
     pending: remainingResources(report),

@@ -8,7 +8,7 @@ import { plural } from './plural.ts';
 import type { ReportGroup, ResourceMark } from './report.ts';
 import { routeRemarks } from './route-words.ts';
 import type { Format, Style } from './style.ts';
-import { tableLayout, whole } from './table.ts';
+import { noWrapColumns, tableLayout } from './table.ts';
 import { bracketed, type DiffLine } from './text-diff.ts';
 import { breakText, displayWidth, pad } from './text-width.ts';
 
@@ -23,9 +23,9 @@ interface ResourceTextOptions {
 
 /** Returns a heading with the number of resources, shared statements, and the resources. Returns an empty string for an empty group. */
 export function renderGroup(group: ReportGroup, { style, views, full, tables = [] }: ResourceTextOptions): string {
-  const { heading, resources, isPlain } = group;
+  const { heading, resources, omitsReason } = group;
   if (resources.length === 0) return '';
-  const shared = views.verbose || resources.every(isPlain) ? undefined : sharedReason(resources);
+  const shared = views.verbose || resources.every(omitsReason) ? undefined : sharedReason(resources);
   const explanation = group.explanation ?? shared;
   const title = style.prose(explanation ?? '', {
     lead: `${style.bold(`${heading} (${resources.length})`)}${explanation === undefined ? '' : ': '}`,
@@ -33,7 +33,7 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   });
   const isWhole = full || views.verbose;
   const showsReason = (resource: PlannedResource) =>
-    views.verbose || (resource.reason !== explanation && !isPlain(resource));
+    views.verbose || (resource.reason !== explanation && !omitsReason(resource));
   const inTables = new Set(tables.flatMap((table) => table.resources));
   const single = resources.filter((resource) => !inTables.has(resource));
   const listed = isWhole ? [] : single.filter(isListed);
@@ -136,7 +136,7 @@ function renderList(
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
   const shown = (cells: readonly string[]) => cells.filter((_, column) => isFilled[column]);
-  const columns = [...whole('ADDRESS', 'ID'), { title: isFilled[1] ? 'DIFFERS' : 'SETS', prose: true }];
+  const columns = [...noWrapColumns('ADDRESS', 'ID'), { title: isFilled[1] ? 'DIFFERS' : 'SETS', prose: true }];
   const layout = tableLayout(
     columns.filter((_, column) => isFilled[column]),
     rows.map(({ cells }) => shown(cells)),

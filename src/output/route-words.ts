@@ -18,8 +18,8 @@ export function routeRemarks(
   { verbose }: { readonly verbose: boolean },
 ): string[] {
   if (routes === undefined) return [];
-  const most = verbose ? 10 * MAX_NAMED : MAX_NAMED;
-  const listed = (labels: readonly string[]) => addressList(labels, false, { most, lists: '' });
+  const max = verbose ? 10 * MAX_NAMED : MAX_NAMED;
+  const listed = (labels: readonly string[]) => addressList(labels, false, { max, lists: '' });
   const ways = new Set([
     ...Object.keys(verbs),
     ...routes.flatMap(({ ways, coming = [], leaving = [] }) => [...ways, ...coming, ...leaving]),

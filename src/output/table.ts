@@ -6,16 +6,16 @@ export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
   /** True if cells are never wrapped, because a part of an id or an address is useless. */
-  readonly whole?: boolean;
+  readonly noWrap?: boolean;
   /** True for a column of prose, which is wrapped before other columns. */
   readonly prose?: boolean;
   /** Present for a column that may be omitted so that the others fit on one line. The highest number is omitted first. */
-  readonly spare?: number;
+  readonly dropOrder?: number;
 }
 
 /** Returns columns whose cells are never wrapped. */
-export function whole(...titles: readonly string[]): Column[] {
-  return titles.map((title) => ({ title, whole: true }));
+export function noWrapColumns(...titles: readonly string[]): Column[] {
+  return titles.map((title) => ({ title, noWrap: true }));
 }
 
 /** The space between cells, and the indentation of continuation lines of a row. */
@@ -25,14 +25,14 @@ const hang = 4;
 /** The minimum width of a wrapped column, and its preferred width in a row of several lines. */
 const MIN_WIDTH = 12;
 const PREFERRED_WIDTH = 20;
-/** The preferred width of a wrapped column while spare columns can be omitted. */
+/** The preferred width of a wrapped column while columns can be omitted. */
 const SPACIOUS_WIDTH = 28;
 /** The minimum width of a prose column. It grows to the longest word, but not for words wider than `MAX_WORD_WIDTH`. */
 const MIN_PROSE_WIDTH = 32;
 const MAX_WORD_WIDTH = 60;
 
 /**
- * Returns a table with titles and aligned columns. If a row is too wide, spare columns are omitted, then prose and the widest other
+ * Returns a table with titles and aligned columns. If a row is too wide, columns with a `dropOrder` are omitted, then prose and the widest other
  * columns are wrapped, and finally each row is split into several lines. No cell is truncated.
  */
 export function renderTable(
@@ -113,36 +113,36 @@ function minProseWidth(texts: readonly (string | undefined)[]): number {
   return Math.max(MIN_PROSE_WIDTH, ...words.filter((width) => width <= MAX_WORD_WIDTH));
 }
 
-/** Omits spare columns until the others fit on one line. Keeps all columns if omitting them is not sufficient. */
+/** Omits columns with a `dropOrder` until the others fit on one line. Keeps all columns if omitting them is not sufficient. */
 function withoutSpare(all: readonly PlacedColumn[], widths: readonly number[], width: number): readonly PlacedColumn[] {
   const fits = (some: readonly PlacedColumn[]): boolean =>
     withSizes(some, widths).reduce((sum, column) => sum + preferredWidth(column, SPACIOUS_WIDTH) + gap, -gap) <= width;
   let remaining = all;
-  for (const column of [...all].sort((a, b) => (b.spare ?? 0) - (a.spare ?? 0))) {
-    if (fits(remaining) || column.spare === undefined) break;
+  for (const column of [...all].sort((a, b) => (b.dropOrder ?? 0) - (a.dropOrder ?? 0))) {
+    if (fits(remaining) || column.dropOrder === undefined) break;
     remaining = remaining.filter(({ index }) => index !== column.index);
   }
   return fits(remaining) ? remaining : all;
 }
 
 /** Returns the preferred width of a column. It may be less than the longest cell if the column can be wrapped. */
-function preferredWidth({ whole = false, prose = false, width, proseWidth }: SizedColumn, maxWidth: number): number {
-  return whole ? width : Math.min(width, prose ? proseWidth : maxWidth);
+function preferredWidth({ noWrap = false, prose = false, width, proseWidth }: SizedColumn, maxWidth: number): number {
+  return noWrap ? width : Math.min(width, prose ? proseWidth : maxWidth);
 }
 
 function withSizes(columns: readonly PlacedColumn[], widths: readonly number[]): SizedColumn[] {
   return columns.map((column) => {
-    const { index, whole = false, prose = false, proseWidth } = column;
+    const { index, noWrap = false, prose = false, proseWidth } = column;
     const natural = widths[index] ?? 0;
     const minWidth = Math.min(natural, prose ? proseWidth : MIN_WIDTH);
-    return { ...column, width: natural, minWidth: whole ? natural : minWidth };
+    return { ...column, width: natural, minWidth: noWrap ? natural : minWidth };
   });
 }
 
 function lineOf(members: readonly SizedColumn[], texts: readonly string[], margin: number): string {
-  const cells = members.map(({ index, width, whole = false }) => {
+  const cells = members.map(({ index, width, noWrap = false }) => {
     const text = texts[index] ?? '';
-    return whole ? [text] : wrapCell(text, width);
+    return noWrap ? [text] : wrapCell(text, width);
   });
   const height = Math.max(1, ...cells.map((lines) => lines.length));
   return Array.from({ length: height }, (_, number) => {

@@ -80,7 +80,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     const { found, rows: all } = needy.get(filterKey(filter)) ?? { found: 0, rows: [] };
     // Many workspaces of a fleet may always have manual steps, so only their number is shown if the list is too long.
     const rows = filter.needs === 'steps' && all.length < found ? [] : all;
-    return { filter, rows: rows.map(rowOf), found, isCut: rows.length < found };
+    return { filter, rows: rows.map(rowOf), found, isTruncated: rows.length < found };
   };
   return {
     counts: new Map(workspaceStatuses.map((status) => [status, figures.counts[status]])),
@@ -106,7 +106,7 @@ function withoutRepetitions(lists: readonly AttentionList[]): AttentionList[] {
       for (const { address } of rows) addresses.add(address);
       return { ...list, rows };
     })
-    .filter(({ rows, isCut }) => rows.length > 0 || isCut);
+    .filter(({ rows, isTruncated }) => rows.length > 0 || isTruncated);
 }
 
 interface FleetSourceOptions {

@@ -75,7 +75,7 @@ export const MIN_SEARCH_LENGTH = 2;
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
   /** True if there may be more matches. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 export interface WorkspaceList {
@@ -99,7 +99,7 @@ export interface AttentionList {
   /** The first workspaces. Workspaces with a more urgent reason are omitted. */
   readonly rows: readonly WorkspaceRow[];
   readonly found: number;
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 export interface Overview {

@@ -1,5 +1,5 @@
 import { ruleOf } from '../engine/decide/field-rules.ts';
-import { baselineOf, isKept, recordedOf } from '../engine/decide/state-entry.ts';
+import { baselineOf, recordedOf, wasIgnored } from '../engine/decide/state-entry.ts';
 import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { kinds } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
@@ -83,7 +83,7 @@ function unchangedField(path: string, { address, entry, planned, names }: Resour
     live: ignoresDrift ? { words: 'not compared (ignore_drift)' } : live,
     changedBy: undefined,
     lastApplied: undefined,
-    notes: isKept(entry, path) ? ['the platform kept its own value'] : [],
+    notes: wasIgnored(entry, path) ? ['the platform kept its own value'] : [],
   };
 }
 

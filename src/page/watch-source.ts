@@ -147,7 +147,7 @@ export class WatchSource implements PageSource, RunObserver {
       attention:
         row.status === 'in-sync' || row.status === 'never-run'
           ? []
-          : [{ filter: { status: row.status }, rows: [row], found: 1, isCut: false }],
+          : [{ filter: { status: row.status }, rows: [row], found: 1, isTruncated: false }],
       stale: [],
       broken: [],
       trends: [],

@@ -6,7 +6,7 @@ import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import { mapParts } from '../values/json.ts';
-import { isPlain, isSpecial, isTainted, Join, Reference, type Value } from '../values/value.ts';
+import { isPlain, isSymbolic, isTainted, Join, Reference, type Value } from '../values/value.ts';
 import { INT, STRING, TIMESTAMP, type Type, typeOf, unionOf } from './cel/types.ts';
 import { type CelValue, SECRET, Timestamp, UNSET } from './cel/values.ts';
 import type { Rule } from './rule.ts';
@@ -94,7 +94,7 @@ function withoutFingerprints({ changes, observed_digest: _, ...resource }: Plann
 /** Converts a value for rules. References become addresses, and a string that contains a secret counts as a secret. */
 function ruleValue(value: Value): CelValue {
   if (isPlain(value)) return value as CelValue;
-  if (!isSpecial(value)) return mapParts<Value, CelValue>(value, ruleValue);
+  if (!isSymbolic(value)) return mapParts<Value, CelValue>(value, ruleValue);
   if (isTainted(value)) return SECRET;
   if (value instanceof Reference) return value.address;
   if (!(value instanceof Join)) return UNSET;

@@ -17,7 +17,7 @@ import {
   stateSchema,
 } from '../state/state-location.ts';
 import { distinct, isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
-import { isSpecial } from '../values/value.ts';
+import { isSymbolic } from '../values/value.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
 import { usablePolicies } from './policy-schema.ts';
@@ -320,7 +320,7 @@ function usableDocument(raw: unknown): ProjectDocument | undefined {
 
 /** Returns a deep copy that shares its secrets with the original. */
 function copyOf(value: unknown): unknown {
-  return isSpecial(value) ? value : mapParts(value, copyOf);
+  return isSymbolic(value) ? value : mapParts(value, copyOf);
 }
 
 function repair(root: unknown, issue: z.core.$ZodIssue): void {

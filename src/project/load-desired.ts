@@ -9,7 +9,7 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext, Inputs, isSecretName } from '../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
-import { isSpecial, type Value } from '../values/value.ts';
+import { isSymbolic, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
 import {
@@ -171,10 +171,10 @@ function formsContexts(
 function evaluateResource(declaration: Declaration, overlays: Overlays, context: FormsContext): EvaluatedResource {
   const { address, kind, metadata, source, home } = declaration;
   const { sources, value } = overlays.merged(declaration);
-  const { value: spec, hasSpecials, problems: formProblems } = evaluateForms(value, context);
-  const { problems, references } = checkSpec(kind, spec, hasSpecials);
+  const { value: spec, hasSymbolicLeaf, problems: formProblems } = evaluateForms(value, context);
+  const { problems, references } = checkSpec(kind, spec, hasSymbolicLeaf);
   const allProblems = [...formProblems, ...(isObject(home.value) ? problems : [])];
-  const fields = isObject(spec) && !isSpecial(spec) ? (spec as { readonly [key: string]: Value }) : {};
+  const fields = isObject(spec) && !isSymbolic(spec) ? (spec as { readonly [key: string]: Value }) : {};
   const naturalKey = kind.naturalKey?.(fields);
   const isKeyValid = naturalKey !== undefined && !allProblems.some(({ path: [top] }) => top === naturalKey.field);
   return {

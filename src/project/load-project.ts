@@ -17,7 +17,7 @@ import { type TrustedProject, withTrustedSettings } from './trusted-settings.ts'
 import { STAND_INS } from './workspace-settings.ts';
 
 /** The settings that the process read at startup. Later runs use them, so that changed files cannot redirect requests. */
-export interface KeptProject {
+export interface ProjectAtStartup {
   /** The secrets of each workspace. */
   readonly secrets: ReadonlyMap<string, SecretReader>;
   /** The environment variables that `$env` may use. Other variables may contain secrets of this process. */
@@ -43,7 +43,7 @@ interface LoadProjectOptions {
   /** False for an untrusted project. Files outside its folder are then not read. */
   readonly readsElsewhere?: boolean | undefined;
   /** The settings that were read at the start of the process. They are not read again. */
-  readonly kept?: Pick<KeptProject, 'secrets' | 'check'> | undefined;
+  readonly kept?: Pick<ProjectAtStartup, 'secrets' | 'check'> | undefined;
 }
 
 /**

@@ -191,7 +191,7 @@ function defaultsProblems(kind: KindSchema, defaults: JsonObject, context: Forms
     return [{ code: 'bad-form', message, path: [], at: 'value' }];
   }
   const forms = evaluateForms(defaults, context);
-  const { problems } = checkSpec(kind, forms.value, forms.hasSpecials);
+  const { problems } = checkSpec(kind, forms.value, forms.hasSymbolicLeaf);
   const isReported = ({ code, path }: Problem): boolean =>
     code !== 'missing-var' && (code !== 'missing-field' || path.some((part) => typeof part === 'number'));
   return [...forms.problems, ...problems].filter(isReported);

@@ -22,7 +22,7 @@ import { readCredentials, refuseOverrides, selectWorkspace, selectWorkspaces } f
 import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
 import { isObject } from '../values/json.ts';
-import { Secret, specials } from '../values/value.ts';
+import { Secret, symbolicLeaves } from '../values/value.ts';
 import { cachingNames } from './names-on-platform.ts';
 import type { LockOptions, PlatformOptions, RunContext } from './run-context.ts';
 import { StateAccess } from './state-access.ts';
@@ -90,7 +90,7 @@ export class OpenWorkspace extends StateAccess {
     this.manifests = new Set(resources.map(({ source }) => source.file));
     for (const secret of this.workspace.secrets.all) this.keepSecret(secret);
     for (const { spec } of resources) {
-      for (const special of specials(spec)) if (special instanceof Secret) this.keepSecret(special);
+      for (const leaf of symbolicLeaves(spec)) if (leaf instanceof Secret) this.keepSecret(leaf);
     }
   }
 

@@ -6,7 +6,7 @@ import type { RecordCache } from '../platform/record-cache.ts';
 import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
-import type { KeptProject } from '../project/load-project.ts';
+import type { ProjectAtStartup } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
@@ -51,7 +51,7 @@ export interface RunContext {
   /** The folders of the project's state and secrets, if they are not in the project folder. */
   readonly local?: LocalPaths | undefined;
   /** A project that was read before. If present, it is not read again, and no program is started in it, including git. */
-  readonly kept?: KeptProject | undefined;
+  readonly kept?: ProjectAtStartup | undefined;
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
   /** The selection of this workspace in suggested commands, if its name is not sufficient. */

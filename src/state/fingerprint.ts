@@ -1,6 +1,6 @@
 import { randomBytes, scrypt } from 'node:crypto';
 import { isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
-import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
+import { isSymbolic, Join, Secret, symbolicLeaves, type Value } from '../values/value.ts';
 
 /*
  * Fingerprints make it possible to compare secrets without storing them. They are keyed with the state's salt, and slow to compute, so that
@@ -68,7 +68,7 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   if (value instanceof Join) {
     return { $join: value.parts.map((part) => mask(part, fingerprints)), separator: value.separator };
   }
-  if (isSpecial(value)) throw new Error('a value with unresolved references or variables cannot be recorded');
+  if (isSymbolic(value)) throw new Error('a value with unresolved references or variables cannot be recorded');
   const masked = mapParts<Value, Json>(value, (part) => mask(part, fingerprints));
   const isAmbiguous = isObject(masked) && Object.keys(masked).some((key) => key.startsWith('$'));
   return isAmbiguous ? { $literal: masked } : masked;
@@ -86,7 +86,7 @@ export function isMasked(value: Json | undefined): boolean {
 /** Returns the secrets whose fingerprints `mask` needs. @throws Error for a secret that is not set. */
 export function secretTexts(value: Value): string[] {
   const texts = new Set<string>();
-  for (const special of specials(value)) if (special instanceof Secret) texts.add(special.reveal());
+  for (const leaf of symbolicLeaves(value)) if (leaf instanceof Secret) texts.add(leaf.reveal());
   return [...texts];
 }
 

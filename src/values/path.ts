@@ -1,5 +1,5 @@
 import { isObject, setOwn } from './json.ts';
-import { isSpecial, type Value } from './value.ts';
+import { isSymbolic, type Value } from './value.ts';
 
 /** The path of a managed leaf in a spec: keys joined by dots, e.g. `llm_config.model`. No key of the API contains a dot. */
 export type LeafPath = string;
@@ -7,7 +7,7 @@ export type LeafPath = string;
 export type Leaves = ReadonlyMap<LeafPath, Value>;
 
 /**
- * Returns the leaves of a spec by path. Arrays, special values, and objects for which `isOpaque` returns true are leaves. An empty object
+ * Returns the leaves of a spec by path. Arrays, symbolic values, and objects for which `isOpaque` returns true are leaves. An empty object
  * contains no leaf.
  */
 export function flatten(
@@ -16,7 +16,7 @@ export function flatten(
 ): Map<LeafPath, Value> {
   const leaves = new Map<LeafPath, Value>();
   const visit = (value: Value, path: string): void => {
-    if (isObject(value) && !isSpecial(value) && (path === '' || !isOpaque(path))) {
+    if (isObject(value) && !isSymbolic(value) && (path === '' || !isOpaque(path))) {
       for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : `${path}.${key}`);
     } else leaves.set(path, value);
   };

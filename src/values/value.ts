@@ -5,9 +5,16 @@ import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
  * A value of a manifest after its files, variables and environment variables were read. It is JSON whose leaves may also be secrets,
  * references to other records, and strings joined from several parts.
  */
-export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value } | Special;
+export type Value =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Value[]
+  | { readonly [key: string]: Value }
+  | SymbolicValue;
 
-export type Special = Secret | Reference | Join | Unset;
+export type SymbolicValue = Secret | Reference | Join | Unset;
 
 /** A value that must never be shown: every conversion to a string except `reveal` returns `(secret)`. */
 export class Secret {
@@ -83,16 +90,16 @@ export class Unset {
   }
 }
 
-export function isSpecial(value: unknown): value is Special {
+export function isSymbolic(value: unknown): value is SymbolicValue {
   if (typeof value !== 'object' || value === null) return false;
   return value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset;
 }
 
-/** Returns the special leaves of a value in order, including those inside joins. */
-export function specials(value: Value): readonly (Secret | Reference | Unset)[] {
+/** Returns the symbolic leaves of a value in order, including those inside joins. */
+export function symbolicLeaves(value: Value): readonly (Secret | Reference | Unset)[] {
   const found: (Secret | Reference | Unset)[] = [];
-  hasSpecial(value, (special) => {
-    found.push(special);
+  hasSymbolicLeaf(value, (leaf) => {
+    found.push(leaf);
     return false;
   });
   return found;
@@ -100,43 +107,43 @@ export function specials(value: Value): readonly (Secret | Reference | Unset)[] 
 
 /** True if any part of the value is secret. No part of a tainted value may be shown. */
 export function isTainted(value: Value): boolean {
-  return hasSpecial(value, (special) => special instanceof Secret);
+  return hasSymbolicLeaf(value, (leaf) => leaf instanceof Secret);
 }
 
 export function references(value: Value): readonly Reference[] {
-  return specials(value).filter((special) => special instanceof Reference);
+  return symbolicLeaves(value).filter((leaf) => leaf instanceof Reference);
 }
 
 /** True if the value contains a reference. */
 export function hasReference(value: Value): boolean {
-  return hasSpecial(value, (special) => special instanceof Reference);
+  return hasSymbolicLeaf(value, (leaf) => leaf instanceof Reference);
 }
 
-/** True if a special leaf matches. Tests the leaves in order without building a list, because most values have no special leaves. */
-function hasSpecial(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
+/** True if a symbolic leaf matches. Tests the leaves in order without building a list, because most values have no symbolic leaves. */
+function hasSymbolicLeaf(value: Value, matches: (leaf: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
-    for (const item of value) if (hasSpecial(item, matches)) return true;
+    for (const item of value) if (hasSymbolicLeaf(item, matches)) return true;
     return false;
   }
-  if (value instanceof Join) return value.parts.some((part) => hasSpecial(part, matches));
-  if (isSpecial(value)) return matches(value);
+  if (value instanceof Join) return value.parts.some((part) => hasSymbolicLeaf(part, matches));
+  if (isSymbolic(value)) return matches(value);
   const object = value as { readonly [key: string]: Value };
-  for (const key of Object.keys(object)) if (hasSpecial(object[key] as Value, matches)) return true;
+  for (const key of Object.keys(object)) if (hasSymbolicLeaf(object[key] as Value, matches)) return true;
   return false;
 }
 
-/** Replaces each special leaf of a value. A join whose parts are all plain becomes a string. */
-export function mapSpecials(value: Value, replace: (special: Secret | Reference | Unset) => Value): Value {
+/** Replaces each symbolic leaf of a value. A join whose parts are all plain becomes a string. */
+export function mapSymbolicLeaves(value: Value, replace: (leaf: Secret | Reference | Unset) => Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Join) {
     return joined(
-      value.parts.map((part) => mapSpecials(part, replace)),
+      value.parts.map((part) => mapSymbolicLeaves(part, replace)),
       value.separator,
     );
   }
-  if (isSpecial(value)) return replace(value);
-  return mapParts<Value, Value>(value, (part) => mapSpecials(part, replace));
+  if (isSymbolic(value)) return replace(value);
+  return mapParts<Value, Value>(value, (part) => mapSymbolicLeaves(part, replace));
 }
 
 /** Joins parts. Returns a string if every part is plain, otherwise a `Join`. */
@@ -149,7 +156,7 @@ export function joined(parts: readonly Value[], separator: string): string | Joi
 
 /** Replaces the references for which `idOf` returns an id. */
 export function withReferences(value: Value, idOf: (reference: Reference) => string | undefined): Value {
-  return mapSpecials(value, (special) => (special instanceof Reference ? (idOf(special) ?? special) : special));
+  return mapSymbolicLeaves(value, (leaf) => (leaf instanceof Reference ? (idOf(leaf) ?? leaf) : leaf));
 }
 
 /**
@@ -157,9 +164,9 @@ export function withReferences(value: Value, idOf: (reference: Reference) => str
  * @throws Error for an unresolved reference or a secret that is not set. Earlier checks exclude both cases.
  */
 export function revealSecrets(value: Value): Json {
-  return mapSpecials(value, (special) => {
-    if (special instanceof Secret) return special.reveal();
-    const name = special instanceof Reference ? special.address : special.name;
+  return mapSymbolicLeaves(value, (leaf) => {
+    if (leaf instanceof Secret) return leaf.reveal();
+    const name = leaf instanceof Reference ? leaf.address : leaf.name;
     throw new Error(`${name} has no value`);
   }) as Json;
 }
@@ -195,7 +202,7 @@ export function fromForms(forms: Json, secret: (name: string) => Secret): Value 
   return mapParts<Json, Value>(forms as JsonObject, (part) => fromForms(part, secret));
 }
 
-/** True if the value contains no special leaf. */
+/** True if the value contains no symbolic leaf. */
 export function isPlain(value: Value): boolean {
-  return !hasSpecial(value, () => true);
+  return !hasSymbolicLeaf(value, () => true);
 }

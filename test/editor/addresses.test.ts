@@ -76,7 +76,7 @@ describe('definitions', () => {
       workspace,
     });
     const references = snapshot.files.flatMap((file) => placesIn(snapshot, file).map((place) => ({ file, place })));
-    const resources = references.filter(({ place }) => place.is === 'reference' && place.kind !== 'KnowledgeBase');
+    const resources = references.filter(({ place }) => place.type === 'reference' && place.kind !== 'KnowledgeBase');
     for (const { file, place } of resources) {
       const [definition, ...others] = definitionsAt(snapshot, file, place.range.start);
       expect(others).toEqual([]);

@@ -279,7 +279,7 @@ describe('completion', () => {
     const snapshot = await openSnapshot(path.join(EXAMPLES, name), { workspace });
     let count = 0;
     for (const file of snapshot.files) {
-      const place = placesIn(snapshot, file).find(({ is }) => is === 'reference');
+      const place = placesIn(snapshot, file).find(({ type }) => type === 'reference');
       const all = place === undefined ? [] : suggestionsAt(snapshot, file, place.range.start);
       for (const { range, newText } of all) {
         const text = applySplices(snapshot.textOf(file) ?? '', [{ ...range, text: newText }]);

@@ -33,7 +33,7 @@ interface Asked {
 async function renaming({ root, from, to, ...options }: Asked): Promise<RenameResult> {
   const snapshot = await openSnapshot(root, options);
   const places = placesOf(snapshot, from);
-  const place = places.find(({ is }) => is === 'declaration') ?? places[0];
+  const place = places.find(({ type }) => type === 'declaration') ?? places[0];
   if (place === undefined) throw new Error(`${from} stands nowhere`);
   return renameAt(snapshot, { file: place.file, offset: place.range.end, newName: to });
 }
@@ -185,7 +185,7 @@ describe('rename', () => {
     });
     const snapshot = await openSnapshot(project.root, { workspace: 'test' });
     const places = placesOf(snapshot, 'Agent/day');
-    expect(places.map(({ is }) => is)).toEqual(['declaration', 'reference', 'patch']);
+    expect(places.map(({ type }) => type)).toEqual(['declaration', 'reference', 'patch']);
     const results = await Promise.all(
       places.map(({ file, range }) => renameAt(snapshot, { file, offset: range.start, newName: 'Agent/night' })),
     );

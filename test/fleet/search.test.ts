@@ -83,7 +83,7 @@ it('reads no more than the first terms, however many begin alike', async () => {
     database,
     rows.map(({ address }) => String(address)),
   );
-  const { hits, isCut } = await searchTerms(database, 'long', 50);
-  expect([hits.length <= 50, hits.length > 0, isCut]).toEqual([true, true, true]);
+  const { hits, isTruncated } = await searchTerms(database, 'long', 50);
+  expect([hits.length <= 50, hits.length > 0, isTruncated]).toEqual([true, true, true]);
   await database.close();
 });

@@ -2,7 +2,7 @@ import type { ReportFormat } from '../../src/output/formats/format.ts';
 
 /** A sixth format: a title each. */
 export const format: ReportFormat = {
-  report: ({ what, document }) => `${what} of ${document.workspace}: ${JSON.stringify(document.summary)}\n`,
-  several: ({ reports }) => `${reports.length} plans\n`,
+  report: ({ type, document }) => `${type} of ${document.workspace}: ${JSON.stringify(document.summary)}\n`,
+  reportSet: ({ reports }) => `${reports.length} plans\n`,
   error: ({ error }) => `no result: ${error.message}\n`,
 };

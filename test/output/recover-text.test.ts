@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Recovered, recoveredText, recoverText } from '../../src/output/recover-text.ts';
+import { type RecoverResult, recoveredText, recoverText } from '../../src/output/recover-text.ts';
 import type { Match, MatchCandidate } from '../../src/runs/recover/matches.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -28,7 +28,7 @@ function matchOf(address: string, index: number): Match {
   return { resource, candidates: [certain], certain };
 }
 
-const nothing: Recovered = {
+const nothing: RecoverResult = {
   taken: new Map(),
   declined: new Set(),
   matches: [],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { comparisonMarkdown, comparisonText, workspaceComparison } from '../../src/output/comparison.ts';
-import { severalGithub } from '../../src/output/formats/github-format.ts';
-import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
-import { severalText } from '../../src/output/formats/text-format.ts';
+import { reportSetGithub } from '../../src/output/formats/github-format.ts';
+import { reportSetMarkdown } from '../../src/output/formats/markdown-format.ts';
+import { reportSetText } from '../../src/output/formats/text-format.ts';
 import { htmlReports } from '../../src/output/html/html-report.ts';
 import { MAX_COMMENT_LENGTH } from '../../src/output/markdown.ts';
-import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';
+import { driftReport, planReport, type ReportSet } from '../../src/output/report.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
@@ -36,7 +36,7 @@ describe('several plans as Markdown', () => {
       failures: [failure('two', 'x '.repeat(60_000)), failure('three', 'y')],
     },
   ])('are one comment although there are $reason', ({ documents, failures }) => {
-    const page = severalMarkdown({ what: 'plan', reports: documents.map(planReport), failures });
+    const page = reportSetMarkdown({ type: 'plan', reports: documents.map(planReport), failures });
     expect(page.length).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
     expect(page.length).toBeGreaterThan(MAX_COMMENT_LENGTH / 2);
     for (const { workspace } of documents) {
@@ -49,8 +49,8 @@ describe('several plans as Markdown', () => {
 
 describe('several plans for GitHub', () => {
   it('name the workspace in every title, what failed first', () => {
-    const lines = severalGithub({
-      what: 'drift',
+    const lines = reportSetGithub({
+      type: 'drift',
       reports: [
         driftReport(plan([resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] })])),
       ],
@@ -105,16 +105,16 @@ const evilDiff: DiffDocument = {
 };
 
 describe('what comes from elsewhere', () => {
-  const several: SeveralReports = {
-    what: 'plan',
+  const several: ReportSet = {
+    type: 'plan',
     reports: [planReport(hostilePlan())],
     failures: [{ ...failure(evil, evil), diagnostics: [{ severity: 'error', code: evil, message: evil, file: evil }] }],
   };
 
   it.each([
-    { reason: 'several plans as text', text: severalText(several, plain, { verbose: true }) },
-    { reason: 'several plans as Markdown', text: severalMarkdown(several) },
-    { reason: 'several plans for GitHub', text: severalGithub(several) },
+    { reason: 'several plans as text', text: reportSetText(several, plain, { verbose: true }) },
+    { reason: 'several plans as Markdown', text: reportSetMarkdown(several) },
+    { reason: 'several plans for GitHub', text: reportSetGithub(several) },
     { reason: 'several plans as a page', text: htmlReports(several) },
     {
       reason: 'a diff as text',

@@ -6,7 +6,7 @@ import { breakText, displayWidth, pad, truncate, wrapWords } from '../../src/out
 import type { PastRun } from '../../src/runs/past-runs.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
 
-const columns = [{ title: 'ADDRESS', whole: true }, { title: 'NAME' }, { title: 'SIZE', align: 'right' }] as const;
+const columns = [{ title: 'ADDRESS', noWrap: true }, { title: 'NAME' }, { title: 'SIZE', align: 'right' }] as const;
 
 describe('a width', () => {
   it.each([
@@ -36,7 +36,7 @@ PhoneNumber/main  Main      1200
 `);
   });
 
-  it('is wrapped where it is too wide, but never in what is worth nothing in part', () => {
+  it('wraps wide columns, but never ids and addresses', () => {
     const rows = [['Agent/a-rather-long-name', `one two ${'x'.repeat(30)}`, '7']];
     expect(renderTable(columns, rows, plainStyle(50))).toBe(`ADDRESS                   NAME                SIZE
 Agent/a-rather-long-name  one two                7
@@ -69,12 +69,12 @@ Agent/a-rather-long-name  one two                7
     expect(widest(text)).toBeLessThanOrEqual(width);
   });
 
-  it('leaves out spare columns, the highest first, where the others fit then', () => {
+  it('omits columns with the highest drop order until the others fit', () => {
     const some = [
-      { title: 'ID', whole: true },
+      { title: 'ID', noWrap: true },
       { title: 'NAME' },
-      { title: 'CREATED', whole: true, spare: 2 },
-      { title: 'RETRIES', whole: true, spare: 1 },
+      { title: 'CREATED', noWrap: true, dropOrder: 2 },
+      { title: 'RETRIES', noWrap: true, dropOrder: 1 },
     ] as const;
     const rows = [['01J0000000', 'a name', '2026-01-31', '3']];
     const titles = (width: number) => renderTable(some, rows, plainStyle(width)).split('\n', 1)[0];
@@ -85,12 +85,12 @@ Agent/a-rather-long-name  one two                7
     expect(renderTable(some, wide, plainStyle(20)).replaceAll(/\s+/g, ' ')).toContain('2026-01-31');
   });
 
-  it('gives each row several lines where wrapping is not enough', () => {
+  it('splits each row into several lines if wrapping is not enough', () => {
     const calls = [
-      { title: 'ID', whole: true },
-      { title: 'START', whole: true },
-      { title: 'OUTCOME', whole: true },
-      { title: 'COST', whole: true, align: 'right' },
+      { title: 'ID', noWrap: true },
+      { title: 'START', noWrap: true },
+      { title: 'OUTCOME', noWrap: true },
+      { title: 'COST', noWrap: true, align: 'right' },
     ] as const;
     const rows = [
       ['01CALL', '2026-01-31 09:30:00', 'escalated', '0.42'],
@@ -102,7 +102,7 @@ Agent/a-rather-long-name  one two                7
     escalated  0.42
 02CALL  2026-01-31 09:31:00
 `);
-    const status = [{ title: 'ADDRESS', whole: true }, { title: 'STATUS', whole: true }, { title: 'DETAIL' }] as const;
+    const status = [{ title: 'ADDRESS', noWrap: true }, { title: 'STATUS', whole: true }, { title: 'DETAIL' }] as const;
     const long = [[`Agent/${'a'.repeat(30)}`, 'drifted', 'name, llm_config.temperature, and many more']];
     expect(renderTable(status, long, plainStyle(40))).toBe(`ADDRESS
     STATUS   DETAIL
@@ -115,8 +115,8 @@ Agent/${'a'.repeat(30)}
 
   it('wraps sentences beside what they are about, and below it where there is little room', () => {
     const status = [
-      { title: 'ADDRESS', whole: true },
-      { title: 'STATUS', whole: true },
+      { title: 'ADDRESS', noWrap: true },
+      { title: 'STATUS', noWrap: true },
       { title: 'DETAIL', prose: true },
     ] as const;
     const detail = 'invite carla@example.com in the dashboard; then run voxform plan again';
@@ -161,7 +161,7 @@ Agent/a              in sync
     fc.assert(
       fc.property(words, fc.integer({ min: 20, max: 200 }), (given, width) => {
         const two = [
-          { title: 'A', whole: true },
+          { title: 'A', noWrap: true },
           { title: 'B', prose: true },
         ] as const;
         const text = renderTable(two, [['x', given.join(' ')]], plainStyle(width));

@@ -260,7 +260,7 @@ export class SampleSource implements PageSource {
         const rows = all.slice(0, 5);
         return all.length === 0
           ? []
-          : [{ filter: { status }, rows, found: all.length, isCut: rows.length < all.length }];
+          : [{ filter: { status }, rows, found: all.length, isTruncated: rows.length < all.length }];
       });
     return {
       counts,
@@ -286,7 +286,7 @@ export class SampleSource implements PageSource {
       { address, status, resource: undefined, match: address },
       ...(index === 0 ? [{ address, status, resource: 'PhoneNumber/hotline', match: '4930123456' }] : []),
     ]);
-    return { hits, isCut: hits.length > 50 };
+    return { hits, isTruncated: hits.length > 50 };
   }
 
   async workspaces({ status, q = '', after = '', page, limit }: ListQuery) {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject } from '../../src/values/json.ts';
 import { flatten, isUnder, rootOf, unflatten, valueAt } from '../../src/values/path.ts';
-import { isSpecial, Secret, type Value } from '../../src/values/value.ts';
+import { isSymbolic, Secret, type Value } from '../../src/values/value.ts';
 import { key, objectOf, value } from './arbitrary.ts';
 
 const nothing = () => false;
@@ -12,7 +12,7 @@ const spec = objectOf(value);
 
 /** Without its empty objects, which have no leaf, and whatever consists of nothing else. */
 function withoutEmpty(from: Value): Value | undefined {
-  if (!isObject(from) || isSpecial(from)) return from;
+  if (!isObject(from) || isSymbolic(from)) return from;
   const kept = Object.entries(from).flatMap(([name, inner]) => {
     const left = withoutEmpty(inner as Value);
     return left === undefined ? [] : [[name, left] as const];

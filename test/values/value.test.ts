@@ -8,12 +8,12 @@ import {
   isTainted,
   Join,
   joined,
-  mapSpecials,
+  mapSymbolicLeaves,
   Reference,
   references,
   revealSecrets,
   Secret,
-  specials,
+  symbolicLeaves,
   toForms,
   Unset,
   withReferences,
@@ -102,7 +102,7 @@ describe('special values', () => {
     const b = new Secret('B', 'b');
     const c = new Unset('C');
     const from = { x: [a, { y: new Join([b, 'text', new Join([c], '')], '') }], z: 'plain' };
-    expect(specials(from)).toStrictEqual([a, b, c]);
+    expect(symbolicLeaves(from)).toStrictEqual([a, b, c]);
     expect(references(from)).toEqual([a]);
   });
 
@@ -110,7 +110,7 @@ describe('special values', () => {
     fc.assert(
       fc.property(value, (from) => {
         deepStrictEqual(
-          mapSpecials(from, (special) => special),
+          mapSymbolicLeaves(from, (special) => special),
           from,
         );
       }),

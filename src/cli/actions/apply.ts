@@ -33,9 +33,9 @@ import {
   beginWriting,
   progressFor,
   type ReportFlags,
-  refuseSeveral,
   report,
   requireAllowRecreateAll,
+  requireOneWorkspace,
   strictCode,
 } from './report.ts';
 import { readSavedPlan } from './show.ts';
@@ -57,7 +57,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   const context = withPolicyFiles(given, flags);
   const options = { ...flags, waiver: waiverOf(flags) };
   const file = options['plan-file'];
-  refuseSeveral(context, options);
+  requireOneWorkspace(context, options);
   requireAllowRecreateAll(options);
   if (file !== undefined) refusePlanFlags(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);

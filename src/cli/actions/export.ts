@@ -12,7 +12,7 @@ import { collectingTokens, type TokenUrl } from '../../runs/export/token-urls.ts
 import { assertNewOrEmptyFolder, otherManifests, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
-import { Secret, specials } from '../../values/value.ts';
+import { Secret, symbolicLeaves } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
 import { idsFromFlags } from '../ids-from-flags.ts';
@@ -97,8 +97,8 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
 /** Returns the facts about the project's manifests that an export needs, so that the manifests need not stay in memory. */
 async function manifestFacts(opened: OpenWorkspace) {
   const { resources } = await opened.declared('lenient');
-  const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(
-    (special): special is Secret => special instanceof Secret && special.isSet,
+  const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => symbolicLeaves(spec))].filter(
+    (leaf): leaf is Secret => leaf instanceof Secret && leaf.isSet,
   );
   return { secrets, inManifests: namesInManifests(resources, kinds), ownSecrets: ownSecrets(resources, kinds) };
 }

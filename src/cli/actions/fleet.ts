@@ -11,7 +11,7 @@ import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
@@ -280,7 +280,7 @@ export async function tokenList(context: Context, flags: FleetFlags & JsonFlag):
   if (flags.output === 'json') terminal.out(jsonText(snakeCased(tokens)));
   else if (tokens.length === 0) log.info('No tokens yet.');
   else {
-    const columns = [...whole('NAME'), 'ROLE', 'CREATED', 'BY'];
+    const columns = [...noWrapColumns('NAME'), 'ROLE', 'CREATED', 'BY'];
     const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
     terminal.out(renderTable(columns, rows, terminal.tableStyle));
   }

@@ -336,7 +336,7 @@ function idOf(given: string, state: State | undefined): string {
 
 /** Returns true if the field contains record ids, so that the user may give an address as its value. */
 function containsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
-  return columns.some((column) => column.field === field && column.as === 'reference');
+  return columns.some((column) => column.field === field && column.form === 'reference');
 }
 
 function conditions({ agent, outcome, where = [] }: GetFlags): CallCondition[] {

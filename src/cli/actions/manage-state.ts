@@ -9,7 +9,7 @@ import { declarationProblem, kindOf } from '../../manifests/resource.ts';
 import { EnvironmentSource } from '../../manifests/secret-reader.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { advice, command, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
@@ -52,7 +52,7 @@ export async function listState(context: Context, { output }: JsonFlag): Promise
   else if (rows.length === 0) context.log.info('No resources in the state.');
   else {
     const lines = rows.map(({ address, id, status }) => [address, id ?? '-', status]);
-    terminal.out(renderTable([...whole('ADDRESS', 'ID'), 'STATUS'], lines, terminal.tableStyle));
+    terminal.out(renderTable([...noWrapColumns('ADDRESS', 'ID'), 'STATUS'], lines, terminal.tableStyle));
   }
 }
 

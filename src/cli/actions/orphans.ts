@@ -2,7 +2,7 @@ import { matching } from '../../engine/decide/scope.ts';
 import { dashboardOf, recordUrl } from '../../engine/plan/dashboard-links.ts';
 import { isGlob } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -132,8 +132,8 @@ function print(
   });
   if (output === 'json') return terminal.out(jsonText(linked));
   const hasLinks = linked.some(({ url }) => url !== undefined);
-  const more = [...(all ? ['CLOSED'] : []), ...(hasLinks ? whole('LINK') : [])];
-  const columns = [...whole('WAS', 'ID'), 'REASON', 'SINCE', 'EXISTS', ...more];
+  const more = [...(all ? ['CLOSED'] : []), ...(hasLinks ? noWrapColumns('LINK') : [])];
+  const columns = [...noWrapColumns('WAS', 'ID'), 'REASON', 'SINCE', 'EXISTS', ...more];
   const rows = linked.map(({ address, id, reason, since, exists, closed, url = '' }) => [
     address,
     id,

@@ -1,7 +1,13 @@
 import { dashboardOf } from '../../engine/plan/dashboard-links.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { evidenceText, type Recovered, recoveredText, recoverJson, recoverText } from '../../output/recover-text.ts';
+import {
+  evidenceText,
+  type RecoverResult,
+  recoveredText,
+  recoverJson,
+  recoverText,
+} from '../../output/recover-text.ts';
 import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import { OpenWorkspace, openWorkspace, requireValid } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
@@ -76,7 +82,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   }
   const unanswered = isLost && writesState ? remainingUnknownCreates(recovery, taken) : recovery.unanswered;
   const dashboard = dashboardOf(opened.workspace);
-  const recovered: Recovered = { ...recovery, ...answers, unanswered, selection: opened.selection, dashboard };
+  const recovered: RecoverResult = { ...recovery, ...answers, unanswered, selection: opened.selection, dashboard };
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));
   else if (matches.length > 0) terminal.out(recoveredText(recovered, terminal.style));
   if (interrupted === undefined) {
@@ -96,7 +102,7 @@ function withoutInterrupts(context: Context, opened: OpenWorkspace): OpenWorkspa
   return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);
 }
 
-type Answers = Pick<Recovered, 'taken' | 'declined'>;
+type Answers = Pick<RecoverResult, 'taken' | 'declined'>;
 
 function noAnswers(): Answers {
   return { taken: new Map(), declined: new Set() };

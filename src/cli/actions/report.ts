@@ -3,7 +3,7 @@ import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document
 import { failureOf, isBug, renderError } from '../../output/errors.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
-import { driftReport, planReport, type Report, type SeveralReports } from '../../output/report.ts';
+import { driftReport, planReport, type Report, type ReportSet } from '../../output/report.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
@@ -73,7 +73,7 @@ export async function report(
     selection,
     isSaved,
   }: ReportFlags & { readonly selection?: WorkspaceSelection; readonly isSaved?: true },
-  subject: Report | SeveralReports,
+  subject: Report | ReportSet,
 ): Promise<void> {
   const { terminal, verbose, quiet, now } = context;
   const { format } = await reportFormats[output]();
@@ -81,7 +81,7 @@ export async function report(
     ...{ style: terminal.style, verbose, full, quiet, selection, folder: folderInRepository(context) },
     ...(!isSaved && { made: now() }),
   };
-  const text = 'reports' in subject ? format.several(subject, presentation) : format.report(subject, presentation);
+  const text = 'reports' in subject ? format.reportSet(subject, presentation) : format.report(subject, presentation);
   for (const part of typeof text === 'string' ? [text] : text) terminal.out(part);
 }
 
@@ -112,7 +112,7 @@ export function requestedWorkspaces(
  * Refuses to apply several workspaces, because a promotion that failed halfway must be reviewed before it continues.
  * @throws UserError
  */
-export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
+export function requireOneWorkspace(context: Context, flags: WorkspacesFlags): void {
   const names = requestedWorkspaces(context, flags);
   if (names === undefined) return;
   const commands =
@@ -168,19 +168,19 @@ export async function reportEach(
   { type, compute, codeFor }: ReportedDocument,
 ): Promise<number> {
   const reportOf = type === 'plan' ? planReport : driftReport;
-  const several = requestedWorkspaces(context, options);
-  if (several !== undefined && options.apiKeyStdin) throw usageError('--api-key-stdin takes one workspace only');
-  if (several === undefined) {
+  const names = requestedWorkspaces(context, options);
+  if (names !== undefined && options.apiKeyStdin) throw usageError('--api-key-stdin takes one workspace only');
+  if (names === undefined) {
     const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
     const opened = await openWorkspace({ ...context, apiKey }, { requireKey: true });
     const document = await compute(opened);
     await report(context, { ...options, selection: opened.selection }, reportOf(document));
     return codeFor([document]);
   }
-  const results = await forEachWorkspace(context, several, compute);
+  const results = await forEachWorkspace(context, names, compute);
   const { done: documents, failures } = results;
-  await report(context, options, { what: type, reports: documents.map(reportOf), failures });
-  return exitCodeForSeveral(context, results, codeFor(documents));
+  await report(context, options, { type, reports: documents.map(reportOf), failures });
+  return exitCodeForWorkspaces(context, results, codeFor(documents));
 }
 
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
@@ -191,7 +191,7 @@ async function keyFromStdin({ terminal }: Context): Promise<Secret> {
 }
 
 /** Returns `successCode` if no workspace failed. Otherwise, logs the failures and returns 1. */
-export function exitCodeForSeveral(
+export function exitCodeForWorkspaces(
   { log, terminal }: Context,
   { done, failures }: WorkspaceResults<unknown>,
   successCode: number,

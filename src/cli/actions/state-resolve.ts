@@ -2,7 +2,7 @@ import { dashboardOf, recordUrl } from '../../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { plural } from '../../output/plural.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { toMilliseconds } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
@@ -44,12 +44,12 @@ async function resolveIn(
     return ExitCode.ok;
   }
   if (options.all) {
-    const links = context.dashboard === undefined ? [] : whole('DASHBOARD');
+    const links = context.dashboard === undefined ? [] : noWrapColumns('DASHBOARD');
     const rows = addresses.map((address) => {
       const link = links.map(() => recordUrl(context, { kind: kindOf(address), id: null }) ?? '');
       return [address, pending.get(address)?.since ?? '', ...link];
     });
-    terminal.out(renderTable([...whole('ADDRESS'), 'SENT', ...links], rows, terminal.tableStyle));
+    terminal.out(renderTable([...noWrapColumns('ADDRESS'), 'SENT', ...links], rows, terminal.tableStyle));
     if (!options.autoApprove && !(await approve(context, approvalOf(addresses.length))))
       return cancelled(context, { session });
   }

@@ -4,7 +4,7 @@ import { unknownKind } from '../../manifests/envelope.ts';
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import type { Style } from '../../output/style.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -15,7 +15,7 @@ import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, WorkspacesFlags } from '../flags.ts';
-import { exitCodeForSeveral, forEachWorkspace, planAll, requestedWorkspaces } from './report.ts';
+import { exitCodeForWorkspaces, forEachWorkspace, planAll, requestedWorkspaces } from './report.ts';
 
 interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
@@ -51,7 +51,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
     terminal.out(
       isJson ? jsonText({ format_version: 1, voxform_version: VERSION, statuses, failures }) : parts.join('\n'),
     );
-    return exitCodeForSeveral(context, results, codeFor(context, statuses, options));
+    return exitCodeForWorkspaces(context, results, codeFor(context, statuses, options));
   }
   const opened = await openWorkspace(context, { requireKey: true });
   const found = await readStatus(opened);
@@ -137,6 +137,9 @@ function table(
     );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
-  const columns = [...whole(...(hasNames ? ['WORKSPACE'] : []), 'ADDRESS', 'STATUS'), { title: 'DETAIL', prose: true }];
+  const columns = [
+    ...noWrapColumns(...(hasNames ? ['WORKSPACE'] : []), 'ADDRESS', 'STATUS'),
+    { title: 'DETAIL', prose: true },
+  ];
   return renderTable(columns, rows, style);
 }

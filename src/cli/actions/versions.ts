@@ -5,7 +5,7 @@ import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
 import type { Style } from '../../output/style.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
@@ -79,7 +79,7 @@ async function publishedOf(
 
 function versionTable(all: readonly RecordVersion[], style: Style): string {
   const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
-  return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED (LOCAL)')], rows, style);
+  return renderTable([{ title: 'VERSION', align: 'right' }, ...noWrapColumns('PUBLISHED (LOCAL)')], rows, style);
 }
 
 /** @throws UserError if flags contradict each other. */

@@ -1,5 +1,5 @@
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable, whole } from '../../output/table.ts';
+import { noWrapColumns, renderTable } from '../../output/table.ts';
 import { overrides } from '../../project/select-workspace.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import { backendOf } from '../../state/state-location.ts';
@@ -23,7 +23,7 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
     api_key_set: apiKey.isSet,
   }));
   if (output === 'json') return terminal.out(jsonText(rows));
-  const columns = [...whole('', 'NAME', 'WORKSPACE ID'), 'BASE URL', 'API KEY'];
+  const columns = [...noWrapColumns('', 'NAME', 'WORKSPACE ID'), 'BASE URL', 'API KEY'];
   const lines = rows.map((row) => [
     row.selected ? '*' : ' ',
     row.name,

@@ -3,7 +3,7 @@ import type { SecretReader } from '../../manifests/secret-reader.ts';
 import { attempt } from '../../problems/attempt.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { variablesIn } from '../../project/load-desired.ts';
-import type { KeptProject } from '../../project/load-project.ts';
+import type { ProjectAtStartup } from '../../project/load-project.ts';
 import type { ProjectConfig } from '../../project/project.ts';
 import { declarationsOnce } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
@@ -18,7 +18,7 @@ const RESTART = 'Ask the user to review this and to restart the server.';
  * The URLs and secrets of the project when a person started the server. An assistant may edit every file of the project, but an edit must
  * not make voxform send an API key elsewhere or run a program. Secret commands therefore run only during startup.
  */
-export class StartupSettings implements KeptProject {
+export class StartupSettings implements ProjectAtStartup {
   readonly secrets = new Map<string, SecretReader>();
   variables: ReadonlySet<string> = new Set();
   readonly #read = new Map<string, Promise<unknown>>();

@@ -43,7 +43,7 @@ export const mainCommands = {
   },
   validate: {
     summary: 'Check the manifests offline',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) =>
       withPolicies(withWorkspaces(command))
         .description(
@@ -55,7 +55,7 @@ export const mainCommands = {
   },
   plan: {
     summary: 'Show what apply would change',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) =>
       withFull(withWaiver(withWorkspaces(withPlanning(command))))
         .description(
@@ -70,7 +70,7 @@ export const mainCommands = {
   },
   apply: {
     summary: 'Plan, ask for approval, and apply',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) => {
       withFull(withWaiver(withLock(withPlanning(command))))
         .description(
@@ -96,7 +96,7 @@ export const mainCommands = {
   },
   drift: {
     summary: 'Show what changed on the platform since the last apply',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) =>
       withFull(withWorkspaces(withPlatform(withSelection(command))))
         .description('Show what changed on the platform since the last apply. Changes nothing.')
@@ -108,7 +108,7 @@ export const mainCommands = {
   },
   status: {
     summary: 'Show the status of each resource',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) =>
       withWorkspaces(withPlatform(withSelection(command)))
         .description(

@@ -16,7 +16,7 @@ import {
 export const restoreCommands = {
   diff: {
     summary: 'Compare two workspaces',
-    traits: { severalWorkspaces: true },
+    traits: { acceptsWorkspaces: true },
     define: (command, perform) =>
       withFull(withPlatform(command))
         .description(

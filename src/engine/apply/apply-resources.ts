@@ -9,7 +9,7 @@ import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import type { Observation } from '../decide/observed.ts';
-import { isAboutKept } from '../decide/write-response.ts';
+import { isIgnoredUpdateWarning } from '../decide/write-response.ts';
 import type { ObserveOptions } from '../observe/read-records.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 import { type Action, writes } from '../plan/plan-actions.ts';
@@ -318,6 +318,6 @@ class ApplyRun {
   /** Removes the warnings about fields that the platform ignored earlier and has applied now. */
   #dropAppliedWarnings({ address, not_applied = [] }: PlannedResource, ignored: ReadonlySet<string>): void {
     const applied = new Set(not_applied.filter((path) => !ignored.has(path)));
-    this.warnings = this.warnings.filter((each) => each.address !== address || !isAboutKept(each, applied));
+    this.warnings = this.warnings.filter((each) => each.address !== address || !isIgnoredUpdateWarning(each, applied));
   }
 }

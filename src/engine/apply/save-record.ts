@@ -6,7 +6,7 @@ import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.t
 import { isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { recordedKey, ruleOf, valueInRecord } from '../decide/field-rules.ts';
-import { baselineOf, isKept, recordedOf, stateEntryOf, valuesToMask } from '../decide/state-entry.ts';
+import { baselineOf, recordedOf, stateEntryOf, valuesToMask, wasIgnored } from '../decide/state-entry.ts';
 import { differencesFromSent, type ValuesAfterWrite, valuesAfterCreate } from '../decide/write-response.ts';
 import { getRecord } from '../observe/read-records.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
@@ -133,7 +133,8 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   const isNotApplied = ([path, value]: readonly [LeafPath, Value]): boolean => {
     const rule = ruleOf(kind, path);
     if (rule.hidden || rule.manual || isDriftIgnored(path)) return false;
-    if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && isUnmasked(entry, path, value))) return false;
+    if (!wasIgnored(entry, path) && !(sent.has(path) && changed.has(path) && isUnmasked(entry, path, value)))
+      return false;
     const [oldValue, newValue] = [valueInRecord(kind, before, path), shown(path)];
     if (newValue === undefined || oldValue === undefined) return false;
     return sameValue(rule, newValue, oldValue) && !sameValue(rule, newValue, revealSecrets(value));
@@ -165,7 +166,7 @@ function mustReadAgain(
     return true;
   return [...sent.keys()].some((path) => {
     if (ruleOf(kind, path).hidden || valueInRecord(kind, response, path) !== undefined) return false;
-    if (isKept(entry, path) || valueInRecord(kind, before, path) !== undefined) return true;
+    if (wasIgnored(entry, path) || valueInRecord(kind, before, path) !== undefined) return true;
     const root = rootOf(path);
     return before[root] !== undefined && response[root] === undefined && !ruleOf(kind, path).writeOnly;
   });

@@ -32,7 +32,7 @@ import { differencesOf } from './differences.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
 import { importedEntry, stateEntryOf } from './state-entry.ts';
-import { keptWarnings } from './write-response.ts';
+import { ignoredUpdateWarnings } from './write-response.ts';
 
 /** The record that is compared with the manifest. */
 interface ComparedRecord {
@@ -73,7 +73,7 @@ export function decideExisting(facts: Facts, { record, published, found }: Compa
   return {
     ...decision,
     planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
-    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
+    warnings: [...ignoredUpdateWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
   };
 }
 

@@ -6,11 +6,11 @@ import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, type Json, mapParts } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.ts';
-import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';
+import { isSymbolic, isTainted, Reference, type Value } from '../../values/value.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { compareLeaf, isComplete, isFingerprint, sameValue, type Verdict } from './compare.ts';
 import { ruleOf, valueInRecord } from './field-rules.ts';
-import { baselineOf, isCleared, isKept, plainOf, recordedOf, toFingerprintText } from './state-entry.ts';
+import { baselineOf, isCleared, plainOf, recordedOf, toFingerprintText, wasIgnored } from './state-entry.ts';
 
 export interface CompareInput {
   readonly kind: Kind;
@@ -100,7 +100,7 @@ function compareFields(facts: CompareInput) {
       baseline: baselineOf(entry, path),
       ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
       adopting,
-      kept: isKept(entry, path),
+      kept: wasIgnored(entry, path),
       published: published && valueInRecord(kind, published.record, path),
     });
     return { verdict, referents };
@@ -178,7 +178,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
 /** Converts a value to the format of a plan, in which an address represents the id of a record that does not exist yet. */
 function toPlanForm(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
-  if (isSpecial(value)) return '(known after apply)';
+  if (isSymbolic(value)) return '(known after apply)';
   return mapParts<Value, Json>(value, toPlanForm);
 }
 

@@ -4,7 +4,7 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { lazy } from '../../values/lazy.ts';
-import { Secret, specials } from '../../values/value.ts';
+import { Secret, symbolicLeaves } from '../../values/value.ts';
 import { PLAN_FORMAT_VERSION } from '../plan/plan-actions.ts';
 import { type PlanDocument, type PlannedResource, type PlanWarning, summaryOf } from '../plan/plan-document.ts';
 import { decideAll } from './decide-all.ts';
@@ -162,8 +162,8 @@ function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Recor
   for (const { address, desired } of planned) {
     const spec = input.bindings.get(address)?.resource.spec;
     if (desired === undefined || spec === undefined) continue;
-    for (const special of specials(spec)) {
-      if (special instanceof Secret) found.set(special.name, input.fingerprints.of(special.reveal()));
+    for (const leaf of symbolicLeaves(spec)) {
+      if (leaf instanceof Secret) found.set(leaf.name, input.fingerprints.of(leaf.reveal()));
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => compareText(a, b)));

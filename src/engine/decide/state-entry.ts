@@ -19,7 +19,7 @@ export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Js
 }
 
 /** True if the platform kept its own value when the recorded value was sent. */
-export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolean {
+export function wasIgnored(entry: ResourceEntry | undefined, path: LeafPath): boolean {
   return entry?.not_applied?.includes(path) === true;
 }
 

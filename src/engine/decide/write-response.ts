@@ -44,11 +44,11 @@ export function differencesFromSent(kind: Kind, sent: Leaves, after: ValuesAfter
       );
     }
   }
-  return [...keptWarnings(kept), ...warnings.map((message) => ({ message }))];
+  return [...ignoredUpdateWarnings(kept), ...warnings.map((message) => ({ message }))];
 }
 
 /** Returns a warning for each field for which the platform kept its own value. A value is undefined if it is secret. */
-export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Remark[] {
+export function ignoredUpdateWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Remark[] {
   return [...kept].map(([path, value]) => ({
     message:
       value === undefined
@@ -58,8 +58,8 @@ export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Rem
   }));
 }
 
-/** True for a warning of `keptWarnings` about one of these fields. */
-export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>): boolean {
+/** True for a warning of `ignoredUpdateWarnings` about one of these fields. */
+export function isIgnoredUpdateWarning({ next = [] }: Remark, paths: ReadonlySet<LeafPath>): boolean {
   return next.some((step) => step.action === 'retry_ignored' && paths.has(step.path));
 }
 

@@ -2,7 +2,7 @@ import { planDocument } from '../../engine/plan/plan-schema.ts';
 import { commentText } from '../../hosting/comment-text.ts';
 import { type HostName, hostKinds } from '../../hosting/index.ts';
 import type { CommitStatus } from '../../hosting/pull-requests.ts';
-import { severalMarkdown } from '../../output/formats/markdown-format.ts';
+import { reportSetMarkdown } from '../../output/formats/markdown-format.ts';
 import { planReport } from '../../output/report.ts';
 import type { PullPlan, PullResult, PullRow } from '../rows/pull-rows.ts';
 
@@ -72,8 +72,8 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
     const remark = REMARKS[result];
     return remark === undefined ? [] : [{ workspace: address, text: [`${remark}.`, ...notes].join(' ') }];
   });
-  return severalMarkdown(
-    { what: 'plan', reports, failures, remarks },
+  return reportSetMarkdown(
+    { type: 'plan', reports, failures, remarks },
     {
       folds: true,
       wordOf: ({ workspace }) => results.get(workspace) ?? 'failed',

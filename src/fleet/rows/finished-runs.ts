@@ -9,7 +9,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
 import { storeValue } from './notified-rows.ts';
-import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-rows.ts';
+import { type ExternalState, LEFT, lockRows, OUTSIDE, type RunRow } from './run-rows.ts';
 import { replaceSearchTerms, type SearchText } from './search-terms.ts';
 import { addRunCounts } from './trend-rows.ts';
 
@@ -39,7 +39,7 @@ export interface FinishedRun {
   /** The plan of the remaining actions; undefined if it has no resources or is unknown. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
   /** The summary of a state outside the fleet's database. */
-  readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
+  readonly outside: { readonly digest: string; readonly state: ExternalState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
   /** The searchable texts of the workspace's resources; undefined if unchanged. */

@@ -13,7 +13,7 @@ import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { IS_ACTIVE } from './member-rows.ts';
-import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
+import { type ExternalState, LEFT, OUTSIDE } from './run-rows.ts';
 import { beginsWith } from './search-terms.ts';
 import { IS_DEAD, IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, sqlOf } from './status-rows.ts';
 
@@ -246,7 +246,7 @@ interface StoredState {
   /** The state, if it is in the fleet's database. */
   readonly document: StateDocument | undefined;
   /** The summary of the state, if the state is elsewhere. */
-  readonly outside: OutsideState | undefined;
+  readonly outside: ExternalState | undefined;
   /** True if the state is elsewhere and no run has reported its contents yet. */
   readonly isMoved: boolean;
   /** The runs in the history of the state. */
@@ -262,7 +262,7 @@ export async function storedState({ query }: FleetStatements, address: string): 
     address,
   );
   const { outside, document, holder, history } = row as {
-    readonly outside: OutsideState | null;
+    readonly outside: ExternalState | null;
     readonly document: string | null;
     readonly holder: string | null;
     readonly history: readonly string[];

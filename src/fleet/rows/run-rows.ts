@@ -59,7 +59,7 @@ export const LEFT = 'left';
 /** The id and the state of the row in `plans` with the summary of a state outside the fleet's database. */
 export const OUTSIDE = 'outside';
 
-export interface OutsideState extends Pick<StateDocument, 'orphans'> {
+export interface ExternalState extends Pick<StateDocument, 'orphans'> {
   /** The location of the state in messages. */
   readonly location: string;
   readonly resources: Readonly<Record<string, Pick<ResourceEntry, 'id'>>>;

@@ -26,7 +26,7 @@ export async function searchTerms(
   { query }: FleetStatements,
   text: string,
   maxTerms: number,
-): Promise<{ readonly hits: readonly SearchHit[]; readonly isCut: boolean }> {
+): Promise<{ readonly hits: readonly SearchHit[]; readonly isTruncated: boolean }> {
   const { kind, name } = resourceIn(text);
   const prefixes = [...new Set([name.toLowerCase(), ...phoneNumberIn(name)])];
   const rows = await query(
@@ -50,7 +50,7 @@ ORDER BY is_whole DESC, array_position($4::text[], status), address, resource`,
     resource: resource === '' ? undefined : String(resource),
     match: String(match),
   }));
-  return { hits, isCut: Number(rows[0]?.number ?? 0) >= maxTerms };
+  return { hits, isTruncated: Number(rows[0]?.number ?? 0) >= maxTerms };
 }
 
 /** Splits the address of a resource into kind and name. For any other text, the kind is empty. */

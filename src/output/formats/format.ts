@@ -1,5 +1,5 @@
 import type { ErrorDocument } from '../error-json-schema.ts';
-import type { Report, ReportOptions, SeveralReports } from '../report.ts';
+import type { Report, ReportOptions, ReportSet } from '../report.ts';
 import type { Style } from '../style.ts';
 
 interface Presentation extends ReportOptions {
@@ -12,7 +12,7 @@ interface Presentation extends ReportOptions {
 /** An output format. Its functions return text with a final newline, possibly in parts of whole lines. */
 export interface ReportFormat {
   report(report: Report, presentation: Presentation): string | Iterable<string>;
-  several(several: SeveralReports, presentation: Presentation): string | Iterable<string>;
+  reportSet(reports: ReportSet, presentation: Presentation): string | Iterable<string>;
   /** Formats an error for programs. Formats for people omit this function, because errors are also printed to stderr. */
   error?(document: ErrorDocument): string;
 }

@@ -12,13 +12,13 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  type SeveralReports,
+  type ReportSet,
   selectionOf,
 } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
 import type { ReportFormat } from './format.ts';
 
-export const format: ReportFormat = { report: reportGithub, several: severalGithub };
+export const format: ReportFormat = { report: reportGithub, reportSet: reportSetGithub };
 
 /** The maximum number of fields to list. The others are only counted. */
 const MAX_FIELDS = 5;
@@ -44,7 +44,7 @@ const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'repl
 export function reportGithub(report: Report, { workspace, quiet, selection, folder }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
   const wording = { title, selection, folder };
-  const { what, document, applied } = report;
+  const { type, document, applied } = report;
   const ended = applied && earlyEnd(applied);
   const early = applied?.interrupted === undefined ? 'stopped early' : 'interrupted';
   const of = (isSettled: boolean) =>
@@ -63,7 +63,7 @@ export function reportGithub(report: Report, { workspace, quiet, selection, fold
     ...(document.violations ?? []).map((each) => violationAnnotation(each, wording)),
     ...document.guards.map((guard) => githubCommand('warning', { title: title('guard') }, guardText(guard))),
     ...of(false),
-    ...(what === 'drift' ? [] : remarks),
+    ...(type === 'drift' ? [] : remarks),
     ...of(true),
   ].join('');
 }
@@ -89,7 +89,7 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
   const target = { folder, ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
   const paths = changes.map(({ path }) => path);
   const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, MAX_FIELDS)}`;
-  if (report.what === 'drift') return githubCommand('warning', target, fields ?? group.explanation ?? '');
+  if (report.type === 'drift') return githubCommand('warning', target, fields ?? group.explanation ?? '');
   const level: AnnotationLevel = settled.has(group.key) && action !== 'replace' ? 'notice' : 'warning';
   const parts = [
     reason,
@@ -123,8 +123,8 @@ function violationAnnotation(
 }
 
 /** Returns the failures, then the annotations of each workspace with its name in the titles. */
-export function severalGithub(
-  { reports, failures }: SeveralReports,
+export function reportSetGithub(
+  { reports, failures }: ReportSet,
   { quiet, folder }: Pick<GithubOptions, 'quiet' | 'folder'> = {},
 ): string {
   return [

@@ -8,19 +8,19 @@ import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
   report: (report) => jsonParts(report.applied === undefined ? planJson(report) : applyJson(report.applied)),
-  several({ reports, failures }) {
-    const several: PlansDocument = {
+  reportSet({ reports, failures }) {
+    const document: PlansDocument = {
       format_version: PLANS_FORMAT_VERSION,
       voxform_version: VERSION,
       plans: reports.map(planJson),
       failures,
     };
-    return jsonParts(several);
+    return jsonParts(document);
   },
   error: jsonText,
 };
 
 /** Adds the digest to a plan, but not to drift, which cannot be applied. */
-function planJson({ what, document }: Report) {
-  return what === 'plan' ? withDigest(document) : document;
+function planJson({ type, document }: Report) {
+  return type === 'plan' ? withDigest(document) : document;
 }

@@ -24,13 +24,13 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  type SeveralReports,
+  type ReportSet,
   selectionOf,
 } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
 import type { ReportFormat } from './format.ts';
 
-export const format: ReportFormat = { report: reportMarkdown, several: severalMarkdown };
+export const format: ReportFormat = { report: reportMarkdown, reportSet: reportSetMarkdown };
 
 const FORMATS = { text: markdownText, code: markdownCode };
 
@@ -54,11 +54,11 @@ export function reportMarkdown(
   report: Report,
   { limit, command, full = false, quiet, selection, isUntitled = false }: MarkdownOptions = {},
 ): string {
-  const { what, document, summary, pending } = report;
+  const { type, document, summary, pending } = report;
   const page = new MarkdownPage(limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
-  if (!isUntitled) page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
-  const applied = what === 'apply';
+  if (!isUntitled) page.add(`### voxform ${type} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
+  const applied = type === 'apply';
   const wording = { full, selection };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
   const checklist = ({ address, url, steps = [] }: PlannedResource): string[] =>
@@ -108,7 +108,7 @@ export function reportMarkdown(
     if (page.isFull) page.omit();
     else page.add(...forms());
   }
-  return page.text(command ?? `voxform ${applied ? 'status' : what}`);
+  return page.text(command ?? `voxform ${applied ? 'status' : type}`);
 }
 
 /** Returns the symbol and the word for the result of a resource, or for its group if there is no result. */
@@ -225,7 +225,7 @@ function moreSteps(count: number): string {
   return `- [ ] ${count} more`;
 }
 
-interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
+interface ReportSetOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
   /** True to fold the report of each workspace if there are several. */
   readonly folds?: boolean;
   /** Returns the word for a failure. */
@@ -241,9 +241,15 @@ const MIN_REPORT_LENGTH = 600;
  * Returns one comment for all workspaces: a table, the failures, and as much of each report as fits. It has at most 65,536 characters,
  * unless the table alone is longer.
  */
-export function severalMarkdown(
-  { what, reports, failures, remarks = [] }: SeveralReports,
-  { full, quiet, folds = false, selectionOf: selectionFor = selectionOf, wordOf = () => 'failed' }: SeveralOptions = {},
+export function reportSetMarkdown(
+  { type, reports, failures, remarks = [] }: ReportSet,
+  {
+    full,
+    quiet,
+    folds = false,
+    selectionOf: selectionFor = selectionOf,
+    wordOf = () => 'failed',
+  }: ReportSetOptions = {},
 ): string {
   const rows = [
     ...failures.map((failure) => [markdownCode(failure.workspace), `**${wordOf(failure)}**`]),
@@ -251,8 +257,8 @@ export function severalMarkdown(
     ...remarks.map(({ workspace, text }) => [markdownCode(workspace), markdownText(text)]),
   ].map(tableLine);
   const tag = rows.length === 1 ? '<details open>' : '<details>';
-  const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
-  let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
+  const heading = `## voxform ${type} for ${plural(rows.length, 'workspace')}`;
+  let page = `${heading}\n\n| Workspace | ${type === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
   for (const [index, failure] of failures.entries()) {
     const room = (MAX_COMMENT_LENGTH - page.length) / (failures.length - index + reports.length);
     const title = `### ${markdownCode(failure.workspace)} ${wordOf(failure)}`;
@@ -270,9 +276,9 @@ export function severalMarkdown(
     const share = (MAX_COMMENT_LENGTH - page.length) / (reports.length - index) - 1;
     const limit = share - opening.length - closing.length;
     if (limit < MIN_REPORT_LENGTH)
-      return `${page}\n_Too long to show here: ${plural(reports.length - index, what)}._\n`;
+      return `${page}\n_Too long to show here: ${plural(reports.length - index, type)}._\n`;
     const selection = selectionFor(report);
-    const command = commandFor(`voxform ${what}`, selection);
+    const command = commandFor(`voxform ${type}`, selection);
     const text = reportMarkdown(report, { limit, command, full, quiet, selection, isUntitled: folds });
     if (text.trim() !== '') page += `\n${opening}${text}${closing}`;
   }

@@ -21,7 +21,7 @@ import { sharedSteps } from '../grouped-steps.ts';
 import { commandOf, helpText, isTask, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { renderRemarks, renderShared, renderWarnings } from '../remarks-text.ts';
-import { changedGroups, type Report, type ReportOptions, type SeveralReports, selectionOf } from '../report.ts';
+import { changedGroups, type Report, type ReportOptions, type ReportSet, selectionOf } from '../report.ts';
 import { headLine, renderGroup, renderRemark } from '../resource-text.ts';
 import { paragraphs, type Style, section, sentences } from '../style.ts';
 import { displayWidth, pad } from '../text-width.ts';
@@ -29,8 +29,8 @@ import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
   report: (report, { style, ...options }) =>
-    `${report.what === 'apply' ? '\n' : ''}${reportText(report, style, options)}`,
-  several: (several, { style, ...options }) => severalText(several, style, options),
+    `${report.type === 'apply' ? '\n' : ''}${reportText(report, style, options)}`,
+  reportSet: (reports, { style, ...options }) => reportSetText(reports, style, options),
 };
 
 interface ReportTextOptions extends ReportOptions {
@@ -42,7 +42,7 @@ interface ReportTextOptions extends ReportOptions {
 
 /** Returns a report as text: the groups with a line for each field, remarks, and a closing count. */
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
-  const { what, document, groups, pending, applied } = report;
+  const { type, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
   const { verbose = false, headed = false, full = verbose, quiet, selection } = options;
   const { shared, without } = sharedSteps(pending, { full, selection, dashboard: document.dashboard });
@@ -54,7 +54,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
       const resources = group.resources.flatMap((each) => without(each) ?? []);
       return renderGroup({ ...group, resources }, { style, views, full });
     }),
-    what === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
+    type === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
     section(style.bold('Manual steps'), steps),
     renderRemarks(document, style, { full, selection, quiet }),
   ].filter((part) => part !== '');
@@ -91,8 +91,8 @@ function closing(report: Report, style: Style): string {
 }
 
 /** Returns each report under the name of its workspace, the failures, and a summary line for each workspace. */
-export function severalText(
-  { reports, failures }: SeveralReports,
+export function reportSetText(
+  { reports, failures }: ReportSet,
   style: Style,
   { verbose = false, full, quiet }: Pick<ReportTextOptions, 'verbose' | 'full' | 'quiet'> = {},
 ): string {

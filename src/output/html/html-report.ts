@@ -19,7 +19,7 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  type SeveralReports,
+  type ReportSet,
   selectionOf,
 } from '../report.ts';
 import { type Html, html, joined } from './html.ts';
@@ -41,7 +41,7 @@ const MAX_STATEMENTS = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
   const { workspace, voxform_version: version, state } = report.document;
-  const title = `voxform ${report.what}: ${workspace}`;
+  const title = `voxform ${report.type}: ${workspace}`;
   const body = html`<header><h1>${title}</h1>
 ${introduction(report, options)}
 </header><main>
@@ -76,9 +76,9 @@ function withoutPublication(resource: PlannedResource): PlannedResource {
 }
 
 /** Returns the reports of several workspaces as one page, failures first. */
-export function htmlReports(several: SeveralReports, { made, full }: PageOptions = {}): string {
-  const { what, reports, failures } = several;
-  const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
+export function htmlReports(reportSet: ReportSet, { made, full }: PageOptions = {}): string {
+  const { type, reports, failures } = reportSet;
+  const title = `voxform ${type}: ${plural(reports.length + failures.length, 'workspace')}`;
   const section = (report: Report, index: number) => {
     const options = { full, selection: selectionOf(report) };
     return html`<section id="workspace-${index}"><h1>${report.document.workspace}</h1>
@@ -88,7 +88,7 @@ ${referencesHtml(report)}
 </section>`;
   };
   const body = html`<header><h1>${title}</h1><p class="where">${timeHtml(made)}</p>
-${overview(several)}
+${overview(reportSet)}
 ${failures.map(failureHtml)}
 </header><main>
 ${toolbar(reports)}
@@ -97,7 +97,7 @@ ${reports.map(section)}
   return htmlPage({ title, body });
 }
 
-export const format: ReportFormat = { report: htmlReport, several: htmlReports };
+export const format: ReportFormat = { report: htmlReport, reportSet: htmlReports };
 
 function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
   const places = diagnostics.map((each) => `${positionText(each)} ${each.message}`);
@@ -106,7 +106,7 @@ function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFa
 }
 
 /** Returns a table with a row for each workspace, failed workspaces first. */
-function overview({ reports, failures }: SeveralReports): Html {
+function overview({ reports, failures }: ReportSet): Html {
   return html`<table class="overview">${failures.map(
     ({ workspace }) => html`<tr><th scope="row">${workspace}</th><td class="bad">failed</td></tr>`,
   )}${reports.map(

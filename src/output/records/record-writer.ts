@@ -136,17 +136,17 @@ interface Form extends Partial<Column> {
 const forms = {
   address: { show: (value, _, { addresses }) => addresses.get(String(value)) ?? '' },
   mentions: { prose: true, show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '' },
-  reference: { whole: true, show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value) },
-  time: { whole: true, show: (value, _, { zone }) => timeText(value, zone) },
-  'time-or-null': { whole: true, show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)) },
-  'unix-time': { whole: true, show: (value, _, { zone }) => unixTimeText(value, zone) },
-  amount: { whole: true, align: 'right', show: (value, { currency }) => amountText(value, currency) },
+  reference: { noWrap: true, show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value) },
+  time: { noWrap: true, show: (value, _, { zone }) => timeText(value, zone) },
+  'time-or-null': { noWrap: true, show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)) },
+  'unix-time': { noWrap: true, show: (value, _, { zone }) => unixTimeText(value, zone) },
+  amount: { noWrap: true, align: 'right', show: (value, { currency }) => amountText(value, currency) },
   count: { show: (value) => (Array.isArray(value) ? String(value.length) : '') },
 } satisfies Record<ColumnForm, Form>;
 
 function shownColumns(columns: readonly RecordColumn[], about: RecordContext) {
-  return columns.map(({ as, field, ...column }) => {
-    const { show, ...layout }: Form = as === undefined ? { show: plainText } : forms[as];
+  return columns.map(({ form, field, ...column }) => {
+    const { show, ...layout }: Form = form === undefined ? { show: plainText } : forms[form];
     return { ...layout, ...column, cell: (record: ShownFields) => show(record[field], record, about) };
   });
 }

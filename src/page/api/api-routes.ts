@@ -60,8 +60,8 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
         return responses.showMissing(c, 'Search is available only in a fleet. Filter the resources instead.');
       const text = typedText(parameters.get('q')) ?? '';
       if (text.length < MIN_SEARCH_LENGTH) return refuse(c, [`q needs at least ${MIN_SEARCH_LENGTH} characters.`]);
-      const { hits, isCut } = await source.search(text);
-      return respond(c, 'search', { ...pageOf(c, paging, hits.map(searchHitJson)), cut: isCut });
+      const { hits, isTruncated } = await source.search(text);
+      return respond(c, 'search', { ...pageOf(c, paging, hits.map(searchHitJson)), cut: isTruncated });
     }),
   );
   app.get(`${API}/workspaces`, (c) =>

@@ -10,7 +10,7 @@ export function searchView(text: string, requestedPage: number, result: SearchRe
     return found(
       html`<p class="empty">Type at least ${MIN_SEARCH_LENGTH} characters of a name, a phone number or an id.</p>`,
     );
-  const { hits, isCut } = result;
+  const { hits, isTruncated } = result;
   if (hits.length === 0)
     return found(
       html`<p class="empty">No match. The search matches the start of words in names and ids, and phone numbers.</p>`,
@@ -22,6 +22,6 @@ export function searchView(text: string, requestedPage: number, result: SearchRe
 <td class="name">${resource === undefined ? 'Workspace' : resourceLink(address, resource)}${resource === undefined || resource.toLowerCase().endsWith(`/${match}`) ? '' : html` <span class="faint">${isolate(match)}</span>`}</td>
 <td class="text"><a href="${pathOf(address)}">${addressText(address)}</a></td>
 <td data-title="Status">${statusBadge(status)}</td></tr>`;
-  return found(html`<p class="where">${isCut ? `The first ${hits.length} results. Type more to find others.` : plural(hits.length, 'result')}</p>
+  return found(html`<p class="where">${isTruncated ? `The first ${hits.length} results. Type more to find others.` : plural(hits.length, 'result')}</p>
 <table class="rows"><thead><tr><th scope="col">Found</th><th scope="col">Workspace</th><th scope="col">Status</th></tr></thead><tbody>${shown.map(row)}</tbody></table>${pager(page, pages, (to) => queryPath('/search', { q: text, page: to }))}`);
 }

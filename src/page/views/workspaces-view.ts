@@ -158,9 +158,9 @@ ${lists.map(body)}</table>`;
 
 /** Returns the workspaces that need attention, by reason. */
 function attentionTable(lists: readonly AttentionList[], now: Date): Html {
-  const linkToAll = ({ filter, found, isCut }: AttentionList) => {
+  const linkToAll = ({ filter, found, isTruncated }: AttentionList) => {
     const words = filter.needs === undefined ? statusWords[filter.status].word : `with ${needWords[filter.needs]}`;
-    return isCut
+    return isTruncated
       ? html`<a href="${queryPath('/workspaces', filter)}">${found > MAX_COUNTED ? 'More than' : 'All'} ${formatNumber(Math.min(found, MAX_COUNTED))} ${words}</a>`
       : undefined;
   };

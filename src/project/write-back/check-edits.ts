@@ -10,7 +10,7 @@ import { schemaAt } from '../../manifests/schema-fields.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { canonicalJson, type Json, jsonEqual } from '../../values/json.ts';
 import { flatten, unflatten } from '../../values/path.ts';
-import { mapSpecials, Reference, type Value, withReferences } from '../../values/value.ts';
+import { mapSymbolicLeaves, Reference, type Value, withReferences } from '../../values/value.ts';
 import { InvalidProject } from '../invalid-project.ts';
 import { loadDesired } from '../load-desired.ts';
 import { parseProject } from '../load-project.ts';
@@ -117,11 +117,11 @@ function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(sorted(a), sorted(b));
 }
 
-/** Converts a value to plain data in which special values differ from all strings. */
+/** Converts a value to plain data in which symbolic values differ from all strings. */
 function shape(value: Value | undefined): unknown {
   if (value === undefined) return undefined;
-  return mapSpecials(value, (special) => {
-    const name = special instanceof Reference ? special.address : special.name;
-    return `\u0000${special.constructor.name} ${name}\u0000`;
+  return mapSymbolicLeaves(value, (leaf) => {
+    const name = leaf instanceof Reference ? leaf.address : leaf.name;
+    return `\u0000${leaf.constructor.name} ${name}\u0000`;
   });
 }

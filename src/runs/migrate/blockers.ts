@@ -7,7 +7,7 @@ import type { Resource } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { LeafPath } from '../../values/path.ts';
-import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import { Reference, Secret, symbolicLeaves, Unset, type Value } from '../../values/value.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { PlatformOptions } from '../run-context.ts';
 import type { Checklist } from './checklist.ts';
@@ -25,12 +25,12 @@ interface BlockerFacts {
 export function checkBlockers(list: Checklist, resources: readonly Resource[], { indexes, to }: BlockerFacts): void {
   for (const resource of resources) {
     const { address, spec } = resource;
-    for (const special of specials(spec)) {
-      if (special instanceof Secret && !special.isSet) list.add('must', `Set the secret ${special.name}.`, address);
-      else if (special instanceof Unset) list.add('must', `Set the environment variable ${special.name}.`, address);
-      else if (special instanceof Reference) {
-        const ids = indexes.get(special.kind)?.byName.get(special.target) ?? [];
-        const ambiguous = `${to} has ${ids.length} records named ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
+    for (const leaf of symbolicLeaves(spec)) {
+      if (leaf instanceof Secret && !leaf.isSet) list.add('must', `Set the secret ${leaf.name}.`, address);
+      else if (leaf instanceof Unset) list.add('must', `Set the environment variable ${leaf.name}.`, address);
+      else if (leaf instanceof Reference) {
+        const ids = indexes.get(leaf.kind)?.byName.get(leaf.target) ?? [];
+        const ambiguous = `${to} has ${ids.length} records named ${leaf.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
         if (ids.length > 1) list.add('must', ambiguous, address);
       }
     }

@@ -11,7 +11,7 @@ import {
   type Reference,
   revealSecrets,
   Secret,
-  specials,
+  symbolicLeaves,
   Unset,
   type Value,
   withReferences,
@@ -339,8 +339,8 @@ function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath)
 
 function isKnown(value: Value): boolean {
   if (!isComplete(value)) return false;
-  for (const special of specials(value)) {
-    if (special instanceof Unset || (special instanceof Secret && !special.isSet)) return false;
+  for (const leaf of symbolicLeaves(value)) {
+    if (leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet)) return false;
   }
   return true;
 }

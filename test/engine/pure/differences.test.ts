@@ -11,7 +11,7 @@ import { stateEntryOf } from '../../../src/engine/decide/state-entry.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';
-import { Join, specials, Unset, type Value } from '../../../src/values/value.ts';
+import { Join, symbolicLeaves, Unset, type Value } from '../../../src/values/value.ts';
 import { value } from '../../values/arbitrary.ts';
 import { ref } from '../resources.ts';
 import {
@@ -391,7 +391,7 @@ describe('what a create shows', () => {
     fc.assert(
       fc.property(value, (tool) => {
         const leaves = leavesOf(agentKind, { llm_config: { tools: [tool] } });
-        fc.pre(!specials([tool]).some((special) => special instanceof Unset));
+        fc.pre(!symbolicLeaves([tool]).some((special) => special instanceof Unset));
         const known = { prepare: () => Promise.resolve(), of: (text: string) => `of ${text.length}` };
         const [change] = creationOf(agentKind, leaves, known);
         expect(isObject(change)).toBe(true);

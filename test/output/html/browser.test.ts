@@ -98,7 +98,7 @@ const pages: Readonly<Record<string, () => string>> = {
   plan: () => planHtml(linked),
   several: () =>
     htmlReports({
-      what: 'drift',
+      type: 'drift',
       reports: [linked, plan([])].map(driftReport),
       failures: [{ workspace: 'c', message: payload }],
     }),
@@ -122,7 +122,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'hostile-impact': () => impactHtml(sampleImpact(payload), made),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
-    htmlReports({ what: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] }, { made }),
+    htmlReports({ type: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] }, { made }),
 };
 
 /** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */

@@ -40,7 +40,7 @@ export function addressOf(url: Secret | string, setting = 'state.url'): Database
   if (parsed === undefined) {
     const name = url instanceof Secret ? ` (${url.name})` : '';
     throw new UserError(`${setting}${name} is not the address of a PostgreSQL database`, {
-      hint: `Write it as ${EXAMPLE}. Percent-encode special characters in the password, such as %40 for @.`,
+      hint: `Write it as ${EXAMPLE}. Percent-encode leaf characters in the password, such as %40 for @.`,
     });
   }
   const options = parsed.searchParams;
@@ -64,7 +64,7 @@ export function hasPassword(text: string): boolean {
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Parses an address. Returns undefined if the text is not an address, or if special characters in the password make it ambiguous. */
+/** Parses an address. Returns undefined if the text is not an address, or if leaf characters in the password make it ambiguous. */
 export function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
