@@ -43,11 +43,11 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, end: 
     applied.length > 0 ||
     failed ||
     result === 'refused' ||
-    (hold?.why === 'frozen' && !row.isHeldByFreeze) ||
+    (hold?.reason === 'frozen' && !row.isHeldByFreeze) ||
     why === 'requested' ||
     why === 'approved' ||
     !isSame(report.request?.kept, row.request?.kept ?? NO_REQUEST.kept);
-  const pending = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
+  const pending = hold?.reason === 'approval' && plan !== undefined ? hold.digest : undefined;
   const isRejected = pending !== undefined && row.rejected.includes(planId(pending));
   const isNewPlan = pending !== undefined && row.openPlan !== planId(pending) && !isRejected;
   const after = planAfter(report);
@@ -158,7 +158,7 @@ function planId(digest: string): string {
 
 function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): FinishedRun['plan'] {
   if (plan === undefined) return undefined;
-  if (hold?.why === 'approval') {
+  if (hold?.reason === 'approval') {
     return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: documentOf(plan) };
   }
   // If the run was stopped before its first write, the approval stays valid.

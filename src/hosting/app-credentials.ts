@@ -102,8 +102,8 @@ async function issueToken(
   const { token, expiresAt } = await auth({ type: 'installation', installationId }).catch((error: unknown) => {
     const problem = error instanceof Error && error.cause instanceof HostProblem ? error.cause : error;
     // A retry is safe: if the response was lost, the issued token expires unused.
-    if (problem instanceof HostProblem && problem.failure.why === 'unclear')
-      throw new HostProblem(problem.message, { why: 'unreachable' });
+    if (problem instanceof HostProblem && problem.failure.reason === 'unclear')
+      throw new HostProblem(problem.message, { reason: 'unreachable' });
     throw problem;
   });
   addSecret(token);

@@ -181,7 +181,7 @@ export class BranchRepository {
       if (!(error instanceof UserError)) throw error;
       const isRemote = ['ls-remote', 'fetch', 'push'].includes(args[0] ?? '');
       const hint = error.hint ?? (isRemote ? `The token ${token.name} needs ${kind.rights}.` : undefined);
-      throw new HostProblem(error.message, { why: 'unclear' }, hint === undefined ? {} : { hint });
+      throw new HostProblem(error.message, { reason: 'unclear' }, hint === undefined ? {} : { hint });
     }
   }
 }

@@ -141,7 +141,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
         await client.request('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
       } catch (error) {
         // GitLab responds with 400 if a pending status is set to pending again.
-        if (!(error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 400))
+        if (!(error instanceof HostProblem && error.failure.reason === 'refused' && error.failure.status === 400))
           throw error;
         const path = `${project}/repository/commits/${head}/statuses?name=${STATUS_NAME}&per_page=100`;
         const statuses = await client.askAll(path, statusForm());
@@ -172,7 +172,7 @@ const BOT_NAME = /^((project|group)_\d+_bot|service_account)(_|$)/;
 
 /** Returns an error that leads to a retry. GitLab computes the diff of a push in the background. */
 function notReady(number: number): HostProblem {
-  return new HostProblem(`GitLab is still comparing the branches of !${number}`, { why: 'unreachable' });
+  return new HostProblem(`GitLab is still comparing the branches of !${number}`, { reason: 'unreachable' });
 }
 
 const userForm = lazyObject(() => ({

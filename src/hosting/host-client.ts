@@ -19,13 +19,13 @@ import type { Secret } from '../values/value.ts';
 
 /** The reason why a request to a host failed. */
 type HostFailure =
-  | { readonly why: 'refused'; readonly status: number }
+  | { readonly reason: 'refused'; readonly status: number }
   /** The response was lost, so the request may have succeeded. */
-  | { readonly why: 'unclear' }
+  | { readonly reason: 'unclear' }
   /** The host cannot be reached, or every attempt failed with a temporary error. */
-  | { readonly why: 'unreachable' }
+  | { readonly reason: 'unreachable' }
   /** The host limits requests for longer than the caller waits. */
-  | { readonly why: 'limited'; readonly until: Date };
+  | { readonly reason: 'limited'; readonly until: Date };
 
 export class HostProblem extends UserError {
   override readonly name: string = 'HostProblem';
@@ -39,12 +39,12 @@ export class HostProblem extends UserError {
 
 /** Returns true if the host responded that a record does not exist (404). */
 export function isMissing(error: unknown): boolean {
-  return error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 404;
+  return error instanceof HostProblem && error.failure.reason === 'refused' && error.failure.status === 404;
 }
 
 /** Returns the error for a valid response that cannot be used. */
 export function refusal(message: string): HostProblem {
-  return new HostProblem(message, { why: 'refused', status: 200 });
+  return new HostProblem(message, { reason: 'refused', status: 200 });
 }
 
 /** Credentials for the API of a host and for git over HTTPS. */
@@ -223,7 +223,7 @@ export class HostClient {
       return url.pathname.slice(below.length) + url.search;
     throw new HostProblem(
       `the next page of a list is not in the API of ${this.#host}`,
-      { why: 'refused', status },
+      { reason: 'refused', status },
       { hint: `Check ${this.#options.settings.api}, and whether a proxy rewrites responses.` },
     );
   }
@@ -277,7 +277,7 @@ export class HostClient {
     const where = at === '' ? '' : ` (${at})`;
     throw new HostProblem(
       `${this.#host} returned a response that is not from the API of a code host${where}`,
-      { why: 'refused', status },
+      { reason: 'refused', status },
       { hint: `Check ${this.#options.settings.api}, and whether a proxy or a sign-in page responded instead.` },
     );
   }
@@ -295,7 +295,7 @@ export class HostClient {
     const hint = maxPause === undefined ? {} : { hint: `Try again then, or wait longer with ${maxPause}.` };
     return new HostProblem(
       `${this.#host} limits requests until ${until.toISOString()}`,
-      { why: 'limited', until },
+      { reason: 'limited', until },
       hint,
     );
   }
@@ -303,7 +303,7 @@ export class HostClient {
   #problem(request: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
     const { redact, network, shown, credentials, rights, settings } = this.#options;
     const host = this.#host;
-    const failure = { why: isSafeToRetry ? 'unreachable' : 'unclear' } as const;
+    const failure = { reason: isSafeToRetry ? 'unreachable' : 'unclear' } as const;
     if (result.type === 'failure') {
       const timeoutSeconds = LIMITS.timeoutMilliseconds / 1000;
       const words = failureWords({ ...LIMITS, ...network, host, timeoutSeconds, redact }, result);
@@ -333,7 +333,7 @@ export class HostClient {
         404: [`${shown} was not found (${summary})`, `Check ${settings.repository}. ${needs}`],
       } as Readonly<Record<number, readonly [string, string]>>
     )[status] ?? [`${shown}: ${summary}`];
-    return new HostProblem(message, { why: 'refused', status }, hint === undefined ? {} : { hint });
+    return new HostProblem(message, { reason: 'refused', status }, hint === undefined ? {} : { hint });
   }
 }
 

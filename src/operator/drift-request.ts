@@ -80,7 +80,7 @@ async function nextMemory(
     if (signal.aborted) return memory;
     const failures = memory.failures + 1;
     const failure = error instanceof HostProblem ? error.failure : undefined;
-    const until = failure?.why === 'limited' ? failure.until.getTime() : 0;
+    const until = failure?.reason === 'limited' ? failure.until.getTime() : 0;
     const pause = retryPause(RETRY_PAUSES, failures, Math.random());
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
     const problem = deadline.aborted

@@ -35,21 +35,21 @@ export function holdOf(
   { policy, address, leaving, window, isStopping, frozen, hasUnreadChanges }: HoldFacts,
 ): Hold | undefined {
   const denied = denials(document.violations);
-  if (policy.mode === 'report') return { why: 'report', denied };
+  if (policy.mode === 'report') return { reason: 'report', denied };
   const tripped = unliftedGuards(document.guards, policy);
   const isRefused = tripped.length + denied.length > 0;
   if (policy.mode === 'approve' && !isRefused && changesIn(document) > 0) {
     const digest = approvalDigest(document);
-    if (digest !== policy.approved?.digest) return { why: 'approval', digest, address };
+    if (digest !== policy.approved?.digest) return { reason: 'approval', digest, address };
   }
   const state = window();
-  if (!state.open) return { why: 'window', opensAt: state.opensAt };
-  if (denied.length > 0) return { why: 'policy', violations: denied };
-  if (tripped.length > 0) return { why: 'guard', guards: tripped };
-  if (frozen !== undefined) return { why: 'frozen', by: frozen.by, because: frozen.because };
-  if (isStopping) return { why: 'stopping' };
-  if (hasUnreadChanges()) return { why: 'changing' };
-  return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
+  if (!state.open) return { reason: 'window', opensAt: state.opensAt };
+  if (denied.length > 0) return { reason: 'policy', violations: denied };
+  if (tripped.length > 0) return { reason: 'guard', guards: tripped };
+  if (frozen !== undefined) return { reason: 'frozen', by: frozen.by, because: frozen.because };
+  if (isStopping) return { reason: 'stopping' };
+  if (hasUnreadChanges()) return { reason: 'changing' };
+  return leaving.length > 0 ? { reason: 'leaving', addresses: leaving } : undefined;
 }
 
 /** The state of the apply windows: open, or the time of the next opening. */

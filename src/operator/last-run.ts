@@ -44,8 +44,8 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
     result: timeout === undefined ? result : 'timeout',
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
-    hold: hold?.why ?? null,
-    ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), selection)) }),
+    hold: hold?.reason ?? null,
+    ...(hold?.reason === 'frozen' && { held: redact(holdMessage(hold, planWords(report), selection)) }),
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     // A run that found the lock held keeps the problems of the previous run.

@@ -106,7 +106,7 @@ export function failureMessage({ address, result }: AppliedChange, selection: Wo
 }
 
 export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelection): string {
-  switch (hold.why) {
+  switch (hold.reason) {
     case 'report':
       return hold.denied.length > 0
         ? `changes: ${words}; ${describeDenials(hold.denied)}`

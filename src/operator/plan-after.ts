@@ -44,7 +44,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (result === 'interrupted') return undefined;
   if (invalid !== undefined) return 'invalid';
   if (plan === undefined || result === 'busy') return undefined;
-  if (hold?.why === 'approval' && !isRejected) return 'waiting';
+  if (hold?.reason === 'approval' && !isRejected) return 'waiting';
   const remaining = remainingIn(planAfter(report));
   // Plans do not contain drift that waits for acceptance.
   const isOpen = (address: string): boolean =>

@@ -169,7 +169,7 @@ export class Reconciler {
     const isNeeded = changesIn(document) > 0 || changesState(planned, state);
     const hold = this.#hold(loaded, document);
     if (!isNeeded || hold !== undefined) {
-      const isHeld = changesIn(document) > 0 || hold?.why === 'window';
+      const isHeld = changesIn(document) > 0 || hold?.reason === 'window';
       yield isHeld ? withHold(hold) : { result: 'ok' };
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     if (policy.onDrift !== undefined && this.#freeze === undefined) {
@@ -209,7 +209,7 @@ export class Reconciler {
       session.note(planInHistory(document));
       const hold = this.#hold(loaded, document);
       if (hold !== undefined) {
-        session.note({ result: 'refused', error: `held: ${hold.why}` });
+        session.note({ result: 'refused', error: `held: ${hold.reason}` });
         return { plan: document, ...withHold(hold) };
       }
       if (policy.approved !== undefined) session.note({ approved_by: policy.approved.by });
@@ -271,7 +271,7 @@ interface ApplyInput {
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {
-  const isRefused = hold?.why === 'guard' || hold?.why === 'policy';
+  const isRefused = hold?.reason === 'guard' || hold?.reason === 'policy';
   return { result: isRefused ? 'refused' : 'ok', hold };
 }
 

@@ -139,11 +139,11 @@ export class RunLogger implements RunObserver {
       hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(isPlanned).map(keyOf)])];
     const isNew = this.#reported.update('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
-    const isRefused = hold.why === 'guard' || hold.why === 'policy';
-    const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
+    const isRefused = hold.reason === 'guard' || hold.reason === 'policy';
+    const level = isRefused ? 'warning' : hold.reason === 'changing' ? 'debug' : 'info';
     this.#entry(isNew ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
       event: 'held',
-      why: hold.why,
+      why: hold.reason,
       resources: plan.resources.filter(isPlanned).map(({ address, action }) => ({ address, action })),
     });
   }

@@ -21,17 +21,17 @@ type RunResult = (typeof runResults)[number];
 
 /** The reason why a run does not apply its changes. */
 export type Hold =
-  | { readonly why: 'changing' | 'stopping' }
-  | { readonly why: 'report'; readonly denied: readonly Violation[] }
+  | { readonly reason: 'changing' | 'stopping' }
+  | { readonly reason: 'report'; readonly denied: readonly Violation[] }
   /** A person froze the fleet. */
-  | { readonly why: 'frozen'; readonly by: string; readonly because: string }
-  | { readonly why: 'window'; readonly opensAt: Date | undefined }
-  | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
-  | { readonly why: 'policy'; readonly violations: readonly Violation[] }
+  | { readonly reason: 'frozen'; readonly by: string; readonly because: string }
+  | { readonly reason: 'window'; readonly opensAt: Date | undefined }
+  | { readonly reason: 'guard'; readonly guards: PlanDocument['guards'] }
+  | { readonly reason: 'policy'; readonly violations: readonly Violation[] }
   /** A person must approve the plan with this digest, for the workspace with this address. */
-  | { readonly why: 'approval'; readonly digest: string; readonly address: string }
+  | { readonly reason: 'approval'; readonly digest: string; readonly address: string }
   /** These resources disappeared from the manifests a moment ago, so a file may be half-written. */
-  | { readonly why: 'leaving'; readonly addresses: readonly string[] };
+  | { readonly reason: 'leaving'; readonly addresses: readonly string[] };
 
 /** A resource whose record changed on the platform since the last apply. */
 export interface DriftedResource {
@@ -173,6 +173,6 @@ export function isHealthy(result: RunResult): boolean {
 
 /** Returns the milliseconds until the apply window opens; undefined if no changes wait for a window. */
 export function millisecondsUntilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
-  if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
+  if (hold?.reason !== 'window' || hold.opensAt === undefined) return undefined;
   return Math.max(0, hold.opensAt.getTime() - now.getTime());
 }

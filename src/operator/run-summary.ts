@@ -39,7 +39,7 @@ function runSummary(report: RunReport): JsonObject {
       id,
       since: since ?? startedAt.toISOString(),
     })),
-    held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), selection) },
+    held: hold === undefined ? null : { why: hold.reason, message: holdMessage(hold, planWords(report), selection) },
     pull_request: request === undefined ? null : requestSummary(request),
     applied: report.applied.map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };

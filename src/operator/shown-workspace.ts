@@ -102,7 +102,7 @@ const holdWords = {
   frozen: 'the fleet is frozen',
   guard: 'refused by a guard',
   policy: 'denied by a policy',
-} as const satisfies Partial<Record<Hold['why'], string>>;
+} as const satisfies Partial<Record<Hold['reason'], string>>;
 
 /** Returns a summary of the problems that need attention; empty if there are none. */
 export function summaryOf(shown: ShownWorkspace): string {

@@ -164,7 +164,7 @@ export class Watch {
   #nextRun(report: RunReport): NextRun {
     const { timing, context } = this.#options;
     const healthy = isHealthy(report.result);
-    if (report.hold?.why === 'leaving')
+    if (report.hold?.reason === 'leaving')
       return { healthy, again: { trigger: 'settled', milliseconds: timing.removalDelay } };
     const milliseconds = millisecondsUntilWindow(report, context.now());
     return milliseconds === undefined ? { healthy } : { healthy, again: { trigger: 'window', milliseconds } };

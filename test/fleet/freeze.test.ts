@@ -168,7 +168,7 @@ it('lets a run that has not begun to write end as a plan', async () => {
   isFreezing = true;
   await fleet.write('acme', 'Two.');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
-  expect(told.map(({ report }) => [report?.result, report?.hold?.why])).toEqual([
+  expect(told.map(({ report }) => [report?.result, report?.hold?.reason])).toEqual([
     ['ok', undefined],
     ['ok', 'frozen'],
   ]);

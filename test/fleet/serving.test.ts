@@ -131,7 +131,7 @@ it('holds the rules of the fleet file, which no project weakens', async () => {
   expect(results[addressOf('one')]).toMatchObject({ result: 'ok', applied: [{ action: 'create' }] });
   expect(results[addressOf('two')]).toMatchObject({
     result: 'refused',
-    hold: { why: 'policy', violations: [{ rule: 'kind-prompts', policy_file: 'fleet.yaml' }] },
+    hold: { reason: 'policy', violations: [{ rule: 'kind-prompts', policy_file: 'fleet.yaml' }] },
     applied: [],
   });
   expect(fleet.emulators.get('two')?.world.agents.size).toBe(0);

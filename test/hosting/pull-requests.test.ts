@@ -102,7 +102,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     host.reopen(fork.number);
     fork.author = undefined;
     expect(await pulls.get(fork.number)).toEqual({ ...described(fork), author: '' });
-    await expect(pulls.get(9999)).rejects.toMatchObject({ failure: { why: 'refused', status: 404 } });
+    await expect(pulls.get(9999)).rejects.toMatchObject({ failure: { reason: 'refused', status: 404 } });
   });
 
   it.each(['merge', 'squash', 'rebase'] as const)('names the commit of the base after a %s', async (method) => {
@@ -153,7 +153,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     }
     for (const status of [301, 302, 307, 308]) {
       host.faults.push({ on: /./, answer: { status, headers: { location: `${other}/repos/acme/voices/pulls` } } });
-      await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'refused', status } });
+      await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { reason: 'refused', status } });
     }
     expect(elsewhere.calls).toEqual([]);
   });
@@ -182,10 +182,10 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(host.statuses(head).at(-1)).toMatchObject({ description: 'denied', url: undefined });
 
     const status: CommitStatus = { state: 'success', description: '', url };
-    await expect(pulls.setStatus({ head: ABSENT }, status)).rejects.toMatchObject({ failure: { why: 'refused' } });
+    await expect(pulls.setStatus({ head: ABSENT }, status)).rejects.toMatchObject({ failure: { reason: 'refused' } });
     const reading = pullsWith({ token: READER });
     await expect(reading.setStatus({ head }, status)).rejects.toMatchObject({
-      failure: { why: 'refused', status: 403 },
+      failure: { reason: 'refused', status: 403 },
       hint: `The token HOST_TOKEN needs ${hostKinds[name].pullRights}.`,
     });
     const stranger = pullsWith({ token: 'unknown' });
@@ -218,7 +218,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
       pulls.removeComment(number, second.id),
       pulls.addComment(9999, mark),
     ])
-      await expect(gone).rejects.toMatchObject({ failure: { why: 'refused', status: 404 } });
+      await expect(gone).rejects.toMatchObject({ failure: { reason: 'refused', status: 404 } });
     const tooLong = pulls.addComment(number, 'x'.repeat(1_000_001));
     await expect(tooLong).rejects.toBeInstanceOf(HostProblem);
   });
@@ -228,9 +228,9 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     const { host, pulls } = opened;
     host.faults.push({ on: /./, answer: { status: 429, headers: { 'retry-after': '3600' } } });
     const problem = await pulls.openFor('main').catch((error: unknown) => error);
-    expect(problem).toMatchObject({ failure: { why: 'limited' }, hint: undefined });
+    expect(problem).toMatchObject({ failure: { reason: 'limited' }, hint: undefined });
     const { failure } = problem as HostProblem;
-    expect(failure.why === 'limited' && failure.until.getTime() - Date.now()).toBeGreaterThan(3_500_000);
+    expect(failure.reason === 'limited' && failure.until.getTime() - Date.now()).toBeGreaterThan(3_500_000);
   });
 
   it('repeats no write whose outcome is unknown', async () => {
@@ -238,7 +238,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     const { host, pulls } = opened;
     const { number } = host.openRequest({ branch: 'b' });
     host.faults.push({ on: /POST/, answer: 'lost' });
-    await expect(pulls.addComment(number, 'once')).rejects.toMatchObject({ failure: { why: 'unclear' } });
+    await expect(pulls.addComment(number, 'once')).rejects.toMatchObject({ failure: { reason: 'unclear' } });
     expect(host.comments(number)).toHaveLength(1);
   });
 
@@ -420,7 +420,7 @@ describe('reviews on github', () => {
       const { host, number, reviews } = opened;
       host.review(number, 'bob', 'approve');
       host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
-      await expect(reviews()).rejects.toMatchObject({ failure: { why: 'refused', status: 403 } });
+      await expect(reviews()).rejects.toMatchObject({ failure: { reason: 'refused', status: 403 } });
     },
   );
 
@@ -496,11 +496,11 @@ describe('merge requests on gitlab', () => {
     const { host, number, pulls, reviews } = opened;
     const request = await pulls.get(number);
     host.isComparing = true;
-    await expect(pulls.mergeBase(request)).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+    await expect(pulls.mergeBase(request)).rejects.toMatchObject({ failure: { reason: 'unreachable' } });
     host.isComparing = false;
     host.push(number, { 'x.txt': '1\n' });
     for (const asked of [pulls.mergeBase(request), pulls.reviews(request)])
-      await expect(asked).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+      await expect(asked).rejects.toMatchObject({ failure: { reason: 'unreachable' } });
     expect(await reviews()).toEqual({ approvals: [], objections: [] });
   });
 
@@ -511,7 +511,7 @@ describe('merge requests on gitlab', () => {
       const { host, number, reviews } = opened;
       host.review(number, 'bob', 'approve');
       host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
-      await expect(reviews()).rejects.toMatchObject({ failure: { why: 'refused', status: 403 } });
+      await expect(reviews()).rejects.toMatchObject({ failure: { reason: 'refused', status: 403 } });
     },
   );
 
@@ -538,7 +538,7 @@ it('waits for a secondary limit of github only as long as it may', async () => {
   };
   host.faults.push({ on: /./, answer: limited });
   const pulls = pullsWith();
-  const limit = { failure: { why: 'limited', until: expect.any(Date) } };
+  const limit = { failure: { reason: 'limited', until: expect.any(Date) } };
   await expect(pulls.openFor('main')).rejects.toMatchObject(limit);
   const sent = host.calls.length;
   await expect(pulls.openFor('main')).rejects.toMatchObject(limit);
@@ -598,7 +598,7 @@ describe('a GitHub App', () => {
     expect([renewals(), host.comments(number).length]).toEqual([2, 1]);
     host.tokenLife = -1;
     for (const token of host.issued.values()) token.endsAt = 0;
-    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'refused', status: 401 } });
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { reason: 'refused', status: 401 } });
     expect(renewals()).toBe(3);
   });
 
@@ -634,7 +634,7 @@ describe('a GitHub App', () => {
     const stranger = pullsWith({ app: { id: 999, privateKey } });
     await expect(stranger.openFor('main')).rejects.toMatchObject({
       message: expect.stringContaining('the GitHub App 999'),
-      failure: { why: 'refused', status: 401 },
+      failure: { reason: 'refused', status: 401 },
     });
     const app = host.apps.get(ID);
     if (app !== undefined) app.isInstalled = false;
@@ -647,9 +647,9 @@ describe('a GitHub App', () => {
     await using opened = await installed();
     const { host, pulls } = opened;
     host.faults.push({ on: /access_tokens/, answer: 'lost' });
-    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { reason: 'unreachable' } });
     host.faults.push({ on: /access_tokens/, answer: { status: 429, headers: { 'retry-after': '3600' } } });
-    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'limited' } });
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { reason: 'limited' } });
     expect(await pulls.openFor('main')).toEqual([]);
   });
 });

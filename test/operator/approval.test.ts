@@ -47,7 +47,7 @@ it('applies the approved plan and no other', async () => {
     }).run({ number: 1, triggers: ['interval'], askedBy: [] });
   };
   const writes = () => emulator.requests.filter(({ method }) => method !== 'GET').length;
-  const digestIn = ({ hold }: RunReport): string => (hold?.why === 'approval' ? hold.digest : '');
+  const digestIn = ({ hold }: RunReport): string => (hold?.reason === 'approval' ? hold.digest : '');
   const approving = (digest: string) => run({ digest, by: 'ann' });
 
   const first = await step('plans alike until something moves', async () => {
@@ -65,7 +65,7 @@ it('applies the approved plan and no other', async () => {
   await step('leaves another plan alone, whoever approved', async () => {
     await folder.write('manifests/a.yaml', agentManifest('a', 'Two.'));
     const report = await approving(first);
-    expect(report).toMatchObject({ result: 'ok', hold: { why: 'approval', address: 'voices/acme:test' } });
+    expect(report).toMatchObject({ result: 'ok', hold: { reason: 'approval', address: 'voices/acme:test' } });
     expect([digestIn(report) === first, writes()]).toEqual([false, 0]);
   });
 
@@ -90,7 +90,7 @@ it('applies the approved plan and no other', async () => {
     await call(emulator, ['PUT', `/api/v1/agents/${id}`, { name: 'Renamed' }]);
     const before = writes();
     const report = await approving(digest);
-    expect(report.hold?.why).toBe('approval');
+    expect(report.hold?.reason).toBe('approval');
     expect([digestIn(report) === digest, writes() - before]).toEqual([false, 0]);
   });
 

@@ -61,7 +61,7 @@ it('says of what was applied how it stands, and nothing of what was forgotten', 
 const update = plan([resource('Agent/a', { action: 'update' })]);
 const inSync = plan([resource('Agent/a')]);
 const drift = [{ address: 'Agent/a', fields: ['name'], digest: 'x' }];
-const approval = { why: 'approval', digest: 'abc', address: 'voices:staging' } as const;
+const approval = { reason: 'approval', digest: 'abc', address: 'voices:staging' } as const;
 const invalid = { diagnostics: [], error: undefined };
 const updated = { status: 'done', id: '01J' } as const;
 

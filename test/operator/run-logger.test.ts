@@ -19,7 +19,7 @@ function waiting(count: number): Partial<RunReport> {
   const resources = Array.from({ length: count }, (_, index) =>
     resource(`Agent/w${index}`, { action: 'update', ...(index === 0 ? { routes: [number] } : {}) }),
   );
-  return { hold: { why: 'report', denied: [] }, selection: { workspace: 'staging' }, plan: plan(resources) };
+  return { hold: { reason: 'report', denied: [] }, selection: { workspace: 'staging' }, plan: plan(resources) };
 }
 
 it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([

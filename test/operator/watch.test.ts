@@ -141,7 +141,7 @@ describe('a watch', () => {
     const project = 'policies: [{ name: kind, deny: \'kind == "Agent"\' }]\n';
     await using made = await bench(files, { policy: { mode: 'report' }, project });
     const { start, run, said, writes } = made;
-    expect(await start()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
+    expect(await start()).toMatchObject({ result: 'ok', hold: { reason: 'report' }, applied: [] });
     await run();
     expect([writes(), said]).toEqual([
       0,
@@ -185,7 +185,7 @@ describe('a watch', () => {
     const project = 'watch: { windows: [{ cron: "0 13 * * *", duration: 1h }] }\n';
     await using made = await bench(agents(1, 'One.'), { project });
     const { watch, next, start, run, clock, writes } = made;
-    expect(await start()).toMatchObject({ hold: { why: 'window', opensAt: new Date('2026-01-07T13:00:00Z') } });
+    expect(await start()).toMatchObject({ hold: { reason: 'window', opensAt: new Date('2026-01-07T13:00:00Z') } });
     await clock.pass(0);
     expect(watch.status.secondsUntilNext).toBe(300);
     made.time = new Date('2026-01-07T12:58:00Z');
@@ -208,7 +208,7 @@ describe('a watch', () => {
     await write(agents(12, 'Two.'));
     await write({ 'manifests/hook.yaml': webhookManifest('h', 'https://b.example') });
     for (let count = 0; count < 2; count++) {
-      expect(await run()).toMatchObject({ result: 'refused', hold: { why: 'guard' }, applied: [] });
+      expect(await run()).toMatchObject({ result: 'refused', hold: { reason: 'guard' }, applied: [] });
     }
     expect([writes() - before, emulator.world.webhooks.size]).toEqual([0, 1]);
     expect(said.filter((each) => each.includes('--allow-large-change'))).toHaveLength(1);
@@ -227,7 +227,7 @@ describe('a watch', () => {
     const told = [];
     for (let count = 0; count < 2; count++) {
       const report = await run();
-      expect(report).toMatchObject({ result: 'refused', hold: { why: 'policy' }, applied: [] });
+      expect(report).toMatchObject({ result: 'refused', hold: { reason: 'policy' }, applied: [] });
       told.push(...events.eventsOf(report)(notifyEvents));
     }
     const message = 'nothing is applied: denied by kind (Agent/a0, Agent/a1)';
@@ -327,11 +327,11 @@ describe('a watch', () => {
     await start();
     // Cut off between two documents it is still valid.
     await write(agents(1, 'One.'));
-    expect(await run()).toMatchObject({ hold: { why: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
+    expect(await run()).toMatchObject({ hold: { reason: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
     await write(agents(2, 'One.'));
     expect(await run()).toMatchObject({ hold: undefined, plan: { summary: { forget: 0 } } });
     await rm(path.join(folder.root, 'manifests/hook.yaml'));
-    expect(await run()).toMatchObject({ hold: { why: 'leaving', addresses: ['Webhook/h'] }, applied: [] });
+    expect(await run()).toMatchObject({ hold: { reason: 'leaving', addresses: ['Webhook/h'] }, applied: [] });
     const later = next();
     await clock.pass(2000);
     expect(await later).toMatchObject({

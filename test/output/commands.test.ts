@@ -20,7 +20,7 @@ describe('a command for a workspace of a fleet', () => {
     expect(adviceText(hint, selection), 'other text as it is').toBe(
       `Run voxform fleet exec ${word} -- plan for voxform plan.yaml.`,
     );
-    const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
+    const hold = { reason: 'approval', address, digest: '0123456789abcdef' } as const;
     expect(holdMessage(hold, '1 to create', undefined)).toContain(`voxform fleet approve ${word} 0123456789ab`);
   });
 

@@ -133,8 +133,8 @@ it('calls a run on the last valid manifests invalid', () => {
   const invalid = { diagnostics: [], error: new UserError('broken') };
   const run = (more: Parameters<typeof sampleReport>[0]) =>
     detailOfStoredRun(runOfReport(sampleReport(more), String)).result;
-  expect(run({ invalid, hold: { why: 'changing' } })).toBe('invalid');
-  expect(run({ hold: { why: 'changing' } })).toBe('planned');
+  expect(run({ invalid, hold: { reason: 'changing' } })).toBe('invalid');
+  expect(run({ hold: { reason: 'changing' } })).toBe('planned');
 });
 
 it('shortens digests', () => {

@@ -213,7 +213,7 @@ export class Pulls {
     }
     const problem = messageOf(error);
     const limitedUntil =
-      error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
+      error instanceof HostProblem && error.failure.reason === 'limited' ? error.failure.until : undefined;
     const retryAfter =
       limitedUntil === undefined
         ? this.#pauseAfter(pull)

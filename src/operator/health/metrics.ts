@@ -116,7 +116,7 @@ export function createMetrics(version: string) {
       missing.set(report.missing.length);
       held.reset();
       const open = report.plan.resources.filter(({ action }) => writes.has(action)).length;
-      if (report.hold !== undefined) held.set({ why: report.hold.why }, open);
+      if (report.hold !== undefined) held.set({ why: report.hold.reason }, open);
       for (const { action, result } of report.applied) changes.inc({ action, result: result.status });
     },
     request({ method, status, error, attempt }: RequestEvent) {

@@ -97,7 +97,7 @@ export class NotificationEvents {
     const lines = [
       ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem, selection)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', selection)] : []),
+      ...(hold?.reason === 'guard' || hold?.reason === 'policy' ? [holdMessage(hold, '', selection)] : []),
       ...failed.map((each) => failureMessage(each, selection)),
     ];
     // A run that ended early does not show whether an earlier failure is over.
@@ -147,7 +147,9 @@ export class NotificationEvents {
 
 /** True if changes wait for a person or for an apply window. Other holds end automatically, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
-  return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'frozen' || hold?.why === 'approval';
+  return (
+    hold?.reason === 'report' || hold?.reason === 'window' || hold?.reason === 'frozen' || hold?.reason === 'approval'
+  );
 }
 
 function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunReport): readonly NotificationEvent[] {
@@ -188,7 +190,7 @@ function changesIn(
   const open = resources.filter((each) => !(reported.has(each.address) && hasDrifted(each)));
   if (hold === undefined || !open.some((each) => added.includes(keyOf(each)))) return { lines: [], addresses: [] };
   const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
-  const line = hold.why === 'report' ? words : holdMessage(hold, words, selection);
+  const line = hold.reason === 'report' ? words : holdMessage(hold, words, selection);
   return { lines: [line], addresses: addressesOf(open) };
 }
 

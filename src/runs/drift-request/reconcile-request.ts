@@ -71,7 +71,7 @@ export async function reconcileRequest(
       if (!(error instanceof HostProblem) || attempt === MAX_ATTEMPTS) throw error;
       const { failure, message } = error;
       const mayBeStale =
-        failure.why === 'unclear' || (failure.why === 'refused' && STALE_STATUSES.includes(failure.status));
+        failure.reason === 'unclear' || (failure.reason === 'refused' && STALE_STATUSES.includes(failure.status));
       if (!mayBeStale || lastMessage === message) throw error;
       lastMessage = message;
       await delay(backoff(attempt, Math.random), undefined, { signal }).catch(() => signal.throwIfAborted());

@@ -7,7 +7,7 @@ import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
 
-const REPORT = { why: 'report', denied: [] } as const;
+const REPORT = { reason: 'report', denied: [] } as const;
 const restore = resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] });
 const waiting = { ...drift, plan: plan([restore]), hold: REPORT };
 const corrected: Partial<RunReport> = {
@@ -86,7 +86,7 @@ describe('notification events', () => {
     ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
     [
       'a guard, as a failure',
-      [{ hold: { why: 'guard', guards: [{ guard: 'large_change', message: 'm' }] } }],
+      [{ hold: { reason: 'guard', guards: [{ guard: 'large_change', message: 'm' }] } }],
       ['failure'],
     ],
     ['manifests that are not valid', [{ invalid: { diagnostics: [], error: new Error('bad') } }], ['failure']],
