@@ -1,5 +1,5 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
-import { isObject, type Json } from '../values/json.ts';
+import { hasInexactNumber, isObject, type Json } from '../values/json.ts';
 import { type DocumentPath, type OffsetProblem, quoted } from './finding.ts';
 
 /** The maximum number of values that the aliases of a document may expand to. */
@@ -87,7 +87,7 @@ class PlainReader {
           this.#report('not-finite', `${written} cannot be represented in JSON`, { node, depth });
           return 0;
         }
-        if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        if (hasInexactNumber(value)) {
           const message = 'the number has too many digits to be stored exactly; put it in quotes';
           this.#report('inexact-number', message, { node, depth });
         }

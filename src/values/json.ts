@@ -69,6 +69,13 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
   else target[key] = value;
 }
 
+/** True if the value contains a number that was not read exactly: an integer with too many digits, or one beyond all limits. */
+export function hasInexactNumber(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber);
+}
+
 /** True if arrays and objects are nested more than `levels` deep. Does not visit deeper levels. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { idKey, namedId } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { isObject, type Json, type JsonObject, setOwn } from '../../values/json.ts';
+import { hasInexactNumber, isObject, type Json, type JsonObject, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../../values/path.ts';
 import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
@@ -102,7 +102,11 @@ export function resentFields(facts: ResendInput): ResentFields {
   const problems: string[] = [];
   for (const [path, value] of shownFields(facts)) {
     const schema = fieldSchema(kind, path);
-    if (schema === undefined ? value !== null : accepts(schema, value)) values.set(path, value as Json);
+    if (hasInexactNumber(value)) {
+      problems.push(
+        `${path} contains a number with too many digits, which the update cannot resend exactly: change it in the dashboard, or set spec.${path}`,
+      );
+    } else if (schema === undefined ? value !== null : accepts(schema, value)) values.set(path, value as Json);
     else if ((value ?? '') !== '') {
       const shownValue = isTainted(leaves.get(path) ?? null) ? '' : ` ${shorten(value as Json)}`;
       problems.push(

@@ -3,7 +3,7 @@ import { sameValue } from '../../engine/decide/compare.ts';
 import { ruleOf } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { unwrapSchema } from '../../manifests/schema-fields.ts';
-import { isDeeperThan, isObject, type Json } from '../../values/json.ts';
+import { hasInexactNumber, isDeeperThan, isObject, type Json } from '../../values/json.ts';
 import { type LeafPath, unflatten } from '../../values/path.ts';
 import type { FoundRecord } from '../discover.ts';
 
@@ -92,17 +92,13 @@ const MAX_LENGTH = 250_000;
 function problemOf(value: unknown): string | undefined {
   if (isDeeperThan(value, MAX_DEPTH)) return 'the value is nested too deeply for a manifest';
   if (JSON.stringify(value).length > MAX_LENGTH) return 'the value is too long for a manifest';
+  if (hasInexactNumber(value)) return 'the value contains a number with too many digits to keep exactly';
   return problemWithin(value);
 }
 
 function problemWithin(value: unknown): string | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : 'the value contains text that is not valid Unicode';
-  if (typeof value === 'number') {
-    return Number.isInteger(value) && !Number.isSafeInteger(value)
-      ? 'the value contains a number with too many digits to keep exactly'
-      : undefined;
-  }
   if (Array.isArray(value)) return firstOf(value.map(problemWithin));
   if (!isObject(value)) return undefined;
   if (Object.hasOwn(value, '__proto__')) return 'the value has a key that manifests do not allow';

@@ -262,6 +262,16 @@ describe('what an update cannot send back as it is shown', () => {
       asks: ['tts_config.speed'],
     },
     {
+      reason: 'numbers that JSON.parse does not read exactly, at any depth',
+      kind: agentKind,
+      spec: { llm_config: { model: 'm' } },
+      record: {
+        llm_config: JSON.parse('{"tools":[{"id":12345678901234567890}],"zone":1e999,"region":"eu"}') as object,
+      },
+      changed: ['llm_config.model'],
+      asks: ['llm_config.tools', 'llm_config.zone'],
+    },
+    {
       reason: 'a role that is missing, and modules that cannot be set',
       kind: userKind,
       spec: { email: 'ada@example.com', agent_ids: [] },
