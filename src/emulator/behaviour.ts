@@ -38,6 +38,8 @@ export const emulatorBehaviour = z.strictObject({
   showsSecrets: z.boolean().default(false),
   /** How a response represents unset config fields, except the provider key: omitted, or null. */
   unsetFields: z.enum(['leftOut', 'null']).default('leftOut'),
+  /** Whether numbers contain links that are null, and webhooks a payload that is null. */
+  nulls: z.enum(['shown', 'leftOut']).default('shown'),
   /** Whether responses contain the numbers in config objects and webhooks as strings. */
   numbersAsText: z.boolean().default(false),
   versionNumbers: z.enum(['number', 'text']).default('number'),

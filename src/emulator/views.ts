@@ -48,8 +48,13 @@ function withNumbersAsText(record: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).map(([field, value]) => [field, textOf(value)]));
 }
 
-export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText }: EmulatorBehaviour): object {
-  return numbersAsText ? withNumbersAsText(webhook) : webhook;
+export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText, nulls }: EmulatorBehaviour): object {
+  return withNulls(numbersAsText ? withNumbersAsText(webhook) : webhook, nulls);
+}
+
+function withNulls(record: object, nulls: EmulatorBehaviour['nulls']): object {
+  if (nulls === 'shown') return record;
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
 export function showToken(id: number, { showsSecrets }: EmulatorBehaviour): string | null {
@@ -72,7 +77,9 @@ export function showVersionSummary(
 }
 
 export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour) {
-  return { ...number, number: showDigits(number.number, behaviour) };
+  const { inbound_agent_id, outbound_agent_id, ...rest } = number;
+  const links = withNulls({ inbound_agent_id, outbound_agent_id }, behaviour.nulls);
+  return { ...rest, ...links, number: showDigits(number.number, behaviour) };
 }
 
 export function showCall(call: Stored<'calls'>, { callFigures }: EmulatorBehaviour): Record<string, unknown> {

@@ -81,11 +81,26 @@ describe('a list', () => {
       { data: [numbered(2)], meta: { per_page: 100, next_cursor: 'z', previous_cursor: 'a' } },
       { data: [numbered(3)], meta: { per_page: 100, next_cursor: null, previous_cursor: 'y' } },
     );
-    expect(await collect(list(client))).toEqual([numbered(1), numbered(2), numbered(3)]);
+    expect(await collect(list(client))).toMatchObject([numbered(1), numbered(2), numbered(3)]);
     expect(lines(seen)).toEqual([
       `GET ${path}?per_page=100`,
       `GET ${path}?per_page=100&cursor=a%2Bb%2Fc%3D`,
       `GET ${path}?per_page=100&cursor=z`,
+    ]);
+  });
+
+  it('of numbers takes a link that is left out or empty for none', async () => {
+    const { client } = await clientFor({
+      data: [
+        { id: '01A', inbound_agent_id: '' },
+        { id: '01B', inbound_agent_id: '01C' },
+      ],
+      meta: { next_cursor: null },
+    });
+    const links = (await collect(client.numbers.list())).map((each) => [each.inbound_agent_id, each.outbound_agent_id]);
+    expect(links).toEqual([
+      [null, null],
+      ['01C', null],
     ]);
   });
 
@@ -316,7 +331,7 @@ describe('a record', () => {
   it('keeps a number that is a JSON number as it comes', async () => {
     const meta = { next_cursor: null };
     const { client } = await clientFor({ data: [{ id: '01N', number: 493012345678, nickname: 5 }], meta });
-    expect(await collect(client.numbers.list())).toEqual([{ id: '01N', number: 493012345678, nickname: 5 }]);
+    expect(await collect(client.numbers.list())).toMatchObject([{ id: '01N', number: 493012345678, nickname: 5 }]);
   });
 
   it('that is a version may have its number as text, and be denied by a data that is null', async () => {

@@ -72,7 +72,10 @@ export function compareLeaf(leaf: LeafState): Verdict {
 function compareHidden(leaf: LeafState): Verdict {
   const same =
     leaf.recorded === undefined
-      ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) || (leaf.adopting && leaf.ignoreDrift)
+      ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) ||
+        (leaf.adopting && leaf.ignoreDrift) ||
+        // The platform may omit a field without a value. Setting null would require a new record.
+        (leaf.desired === null && leaf.rule.immutable === true)
       : sameAsRecorded(leaf, leaf.recorded);
   if (same && leaf.kept && !leaf.ignoreDrift) return { inSync: false, verified: false, cause: 'kept' };
   return same

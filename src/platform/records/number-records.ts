@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { lazy } from '../../values/lazy.ts';
-import { anyText, anything, nameField, timestamp } from './record-fields.ts';
+import { anyText, anything, link, nameField, timestamp } from './record-fields.ts';
 
 export const phoneNumberText = lazy(() =>
   z
@@ -27,8 +27,8 @@ export const numberRecord = lazyLooseObject(() => ({
   /** The platform may return a JSON number without the plus. The value is kept as received, so that the loss can be detected. */
   number: nameField(z.union([z.string(), z.number()])),
   nickname: anything(),
-  inbound_agent_id: anyText(),
-  outbound_agent_id: anyText(),
+  inbound_agent_id: link(),
+  outbound_agent_id: link(),
   telephony_trunk_id: anyText(),
   telephony_dispatch_id: anyText(),
   workspace_id: anyText(),

@@ -58,6 +58,14 @@ function asNumber(observed: unknown): unknown {
 /** An optional value of any type. A numeric string becomes a number. */
 export const anyNumber = lazy(() => z.unknown().optional().transform(asNumber));
 
+/** An optional id of another record. The platform may omit the field or return an empty string instead of null. */
+export const link = lazy(() =>
+  z
+    .unknown()
+    .optional()
+    .transform((id) => ((id ?? '') === '' ? null : id)),
+);
+
 /** Returns a placeholder for a secret that the platform should not have returned. Returns null and undefined unchanged. */
 function conceal(observed: unknown): unknown {
   return (observed ?? null) === null ? observed : '(secret)';

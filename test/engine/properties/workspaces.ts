@@ -26,6 +26,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   updatedAfterPublishing: fc.constantFrom(0, 1, 90),
   showsSecrets: fc.boolean(),
   unsetFields: fc.constantFrom('leftOut', 'null'),
+  nulls: fc.constantFrom('shown', 'leftOut'),
   numbersAsText: fc.boolean(),
   numericNumbers: fc.boolean(),
   versionNumbers: fc.constantFrom('number', 'text'),

@@ -89,6 +89,14 @@ const rows: Row[] = [
   { reason: 'hidden, never sent', is: 'manifest?' },
   { reason: 'hidden null that was sent', D: null, R: null, is: 'equal?' },
   { reason: 'hidden null that was not', D: null, is: 'manifest?' },
+  { reason: 'hidden null that no update can send', rule: { immutable: true }, D: null, is: 'equal?' },
+  {
+    reason: 'hidden null instead of a value that was sent',
+    rule: { immutable: true },
+    D: null,
+    R: OLD,
+    is: 'manifest?',
+  },
   { reason: 'hidden now, though it was shown: nobody can say that it moved', R: SENT, B: RENDERED, is: 'equal?' },
   // Sets and normalising
   {
