@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
-import { withStartingErrors } from '../../fleet/database/fleet-database.ts';
+import { withPageLimit, withStartingErrors } from '../../fleet/database/fleet-database.ts';
 import { eventReceiver } from '../../fleet/events.ts';
 import type { FleetFile } from '../../fleet/fleet-file.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
@@ -124,10 +124,11 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     },
   };
   const wrongTokens = new WrongTokens({ now: () => performance.now() });
-  const control = fleetControl(readable);
+  const forPage = withPageLimit(readable);
+  const control = fleetControl(forPage);
   const comparisons = new FleetComparisons({
     ...options,
-    database: readable,
+    database: forPage,
     control,
     timeoutMs: fleet.timeout,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
@@ -138,7 +139,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     const message = 'sources have a webhook, but voxform receives their events only with --listen';
     log.entry('warning', message, { event: 'no-listener' });
   }
-  const page = address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
+  const page = address && fleetPage(context, { address, fleet, database: forPage, control, comparisons, wrongTokens });
   await using _page = asDisposable(page);
   const listener =
     address &&

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { JointLimit } from '../../platform/joint-limit.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { addressOf } from '../../state/backends/postgres/address.ts';
 import {
@@ -85,9 +86,9 @@ export class FleetStarting extends UserError {}
 
 /** Wraps a database so that queries throw `FleetStarting` before the tables exist. */
 export function withStartingErrors(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
-  const withStartingError = async <T>(work: Promise<T>): Promise<T> => {
+  return around(database, async (work) => {
     try {
-      return await work;
+      return await work();
     } catch (error) {
       if (isSetUp() || !(error instanceof UserError && isMissing(error.cause))) throw error;
       throw new FleetStarting('starting: the tables of the fleet are not ready yet', {
@@ -95,11 +96,37 @@ export function withStartingErrors(database: FleetDatabase, isSetUp: () => boole
         cause: error,
       });
     }
-  };
+  });
+}
+
+/** The maximum number of connections that the page uses at once: half of those that it shares with the runs of its process. */
+const PAGE_CONNECTIONS = 4;
+const MAX_WAIT_MS = 10_000;
+
+/** Wraps a database for the page, so that slow requests of its readers do not delay heartbeats, freezes and the results of runs. */
+export function withPageLimit(database: FleetDatabase): FleetDatabase {
+  const { location } = database;
+  const limit = new JointLimit(PAGE_CONNECTIONS);
+  return around(database, async (work) => {
+    await limit.take(location, [AbortSignal.timeout(MAX_WAIT_MS)]).catch(() => {
+      throw new UserError(`too many requests are waiting for the database of the fleet, ${location}`, {
+        hint: 'Try again in a minute.',
+      });
+    });
+    try {
+      return await work();
+    } finally {
+      limit.release(location);
+    }
+  });
+}
+
+/** Returns a database that calls `wrap` for each query and each transaction. */
+function around(database: FleetDatabase, wrap: <T>(work: () => Promise<T>) => Promise<T>): FleetDatabase {
   return {
     ...database,
-    query: (text, ...values) => withStartingError(database.query(text, ...values)),
-    atomically: (work) => withStartingError(database.atomically(work)),
+    query: (text, ...values) => wrap(() => database.query(text, ...values)),
+    atomically: (work) => wrap(() => database.atomically(work)),
   };
 }
 
