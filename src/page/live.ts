@@ -66,12 +66,17 @@ export class LiveUpdates {
     const startedAt = performance.now();
     let sentVersion: string | undefined;
     let sentAt = startedAt;
+    let checkedAt = startedAt;
     let isWritten = true;
     while (!signal.aborted && performance.now() - startedAt < MAX_STREAM_MS) {
       const version = await this.version(address);
+      if (performance.now() - checkedAt >= PING_INTERVAL_MS) {
+        if (!(await isAllowed())) return;
+        checkedAt = performance.now();
+      }
       const isPingDue = performance.now() - sentAt >= PING_INTERVAL_MS;
-      // End the stream if the client has not received the last event, or may no longer read the page.
-      if (isPingDue && !(isWritten && (await isAllowed()))) return;
+      // The client has not received the last event.
+      if (isPingDue && !isWritten) return;
       if (isWritten && (version !== sentVersion || isPingDue)) {
         const event = version === sentVersion ? { event: 'ping', data: '' } : { event: 'version', data: version };
         isWritten = false;
@@ -101,7 +106,7 @@ export class LiveUpdates {
 
 interface StreamOptions {
   readonly visitorKey: string;
-  /** True if the visitor may still read the page. Called before each ping. */
+  /** True if the visitor may still read the page. Called regularly, also while other events replace the pings. */
   isAllowed(): Promise<boolean>;
 }
 

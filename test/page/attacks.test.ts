@@ -747,6 +747,30 @@ describe('slow and many connections', () => {
     for (const { body } of answers) await body?.cancel();
   });
 
+  it('ends a stream of somebody who may no longer read, although there is always something new', async () => {
+    let version = 0;
+    let isAllowed = true;
+    const live = new LiveUpdates({ version: async () => String(version++), pollIntervalMs: 5 });
+    const app = new Hono().get('/', (c) =>
+      live.stream(c, undefined, { visitorKey: 'ann', isAllowed: async () => isAllowed }),
+    );
+    const now = performance.now.bind(performance);
+    let later = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+    const { body } = await app.request('/');
+    let events = 0;
+    // One event a second, so that no ping is ever due.
+    for await (const _ of body ?? []) {
+      later += 1000;
+      if (++events === 40) isAllowed = false;
+      if (events === 100) break;
+    }
+    clock.mockRestore();
+    live.close();
+    expect(events).toBeGreaterThanOrEqual(40);
+    expect(events).toBeLessThan(100);
+  });
+
   it('tells a page that something changed while it was read', async () => {
     await using page = await runningPage();
     const { source } = page;
