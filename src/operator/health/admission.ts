@@ -178,7 +178,10 @@ export class WrongTokens {
   }
 }
 
-/** Returns the network of an IPv6 address, because one client controls the whole network. Returns other addresses unchanged. */
+/** Returns the /64 network of an IPv6 address, because one client controls the whole network. Returns other addresses unchanged. */
 export function networkOf(address = 'unknown'): string {
-  return isIPv6(address) && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address;
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [before = [], after = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  return [...before, ...zeros, ...after].slice(0, 4).join(':');
 }

@@ -82,6 +82,24 @@ describe('the address to listen on', () => {
   });
 });
 
+describe('wrong tokens', () => {
+  it.each([
+    ['2001:db8::a:0:0:1', '2001:db8::b:0:0:1', true],
+    ['2001:db8::1', '2001:db8:0:0:1:2:3:4', true],
+    ['2001:db8:1::1', '2001:db8:1:0:5::', true],
+    ['::1', '::2', true],
+    ['fe80::1%eth0', 'fe80::2%eth0', true],
+    ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+    ['2001:db8::1', '2001:db9::1', false],
+    ['::ffff:10.0.0.1', '::ffff:10.0.0.2', false],
+    ['10.0.0.1', '10.0.0.2', false],
+  ])('of %s count for %s: %s', (address, other, isShared) => {
+    const wrongTokens = new WrongTokens({ now: () => 0, perAddress: 1 });
+    wrongTokens.add(address);
+    expect(wrongTokens.wait(other) > 0).toBe(isShared);
+  });
+});
+
 describe('the listener', () => {
   it('serves each path to those who may, with secrets struck out', async () => {
     const asked: string[] = [];
