@@ -79,7 +79,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
   };
 }
 
-/** Returns access with a single token, which is from the environment and grants the role admin. */
+/** Accepts only the token of the environment variable. Its owner has the role admin. */
 function singleToken(token: string | undefined, variable: string): Tokens {
   return {
     missing: token === undefined ? `To sign in and start runs here, set ${variable}.` : undefined,

@@ -8,7 +8,7 @@ import { isObject } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { FileRole, TextRange } from './snapshot.ts';
 
-/** A text range that contains an address, or a name that refers to one. */
+/** An address in a text, or a name that stands for an address. */
 export interface PlacedAddress {
   readonly type: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
   /** Undefined for a name in a rule that applies to all kinds. */

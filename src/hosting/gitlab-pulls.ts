@@ -170,7 +170,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
 /** Matches the user names that GitLab gives to the bots of project and group tokens, and to service accounts. */
 const BOT_NAME = /^((project|group)_\d+_bot|service_account)(_|$)/;
 
-/** Returns an error that leads to a retry. GitLab computes the diff of a push in the background. */
+/** Returns an error that causes a retry. GitLab computes the diff of a push in the background. */
 function notReady(number: number): HostProblem {
   return new HostProblem(`GitLab is still comparing the branches of !${number}`, { reason: 'unreachable' });
 }

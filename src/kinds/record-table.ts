@@ -20,7 +20,7 @@ export interface RecordColumn {
 }
 
 /**
- * `address`: the address of the record in the state. `mentions`: the records that mention a record without an address.
+ * `address`: the address of the record in the state. `mentions`: for a record without an address, the records that mention it.
  * `reference`: the address of the record with this id, or the id. `time` and `unix-time`: a time. `amount`: money in the record's
  * `currency`. `count`: the length of an array. `time-or-null`: a time, or `null`.
  */

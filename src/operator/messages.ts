@@ -43,7 +43,7 @@ export function isExpected(error: unknown): boolean {
 
 /** Returns a message such as `Agent/x: llm_config.temperature, name`. */
 export function driftMessage({ address, fields }: Pick<DriftedResource, 'address' | 'fields'>): string {
-  return fields.length === 0 ? `${address} has another record now` : `${address}: ${fields.join(', ')}`;
+  return fields.length === 0 ? `${address} now has a different record` : `${address}: ${fields.join(', ')}`;
 }
 
 /** Returns a message about a missing record. It is equal in all runs in which the record is missing. */
@@ -124,7 +124,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
     case 'frozen':
       return escapeControls(`changes pending, because ${hold.by} froze the fleet (${hold.because}): ${words}`);
     case 'leaving':
-      return `removed from the manifests: ${hold.addresses.join(', ')}; waiting in case a file is still being written`;
+      return `removed from the manifests: ${hold.addresses.join(', ')}; waiting, because a file may be incomplete`;
     case 'changing':
       return 'the manifests are changing: reading them again before applying';
     case 'stopping':

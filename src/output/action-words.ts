@@ -6,7 +6,7 @@ import { plural } from './plural.ts';
 
 /** The symbol and the words of an action, which are the same in all formats. */
 interface WordsOfAction {
-  /** The same symbol as in Terraform, if Terraform has the action. */
+  /** For actions that Terraform has, this is the symbol that Terraform prints. */
   readonly symbol: string;
   readonly heading: string;
   /** An explanation after the heading, for actions that the reasons of the resources do not explain. */

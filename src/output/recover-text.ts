@@ -112,7 +112,7 @@ function addressesOf(matches: readonly Match[]): string[] {
   return matches.map(({ resource }) => resource.address);
 }
 
-/** Returns the resources whose candidates were neither imported nor declined. */
+/** Returns a table of the resources whose candidates were neither imported nor declined. */
 function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceSelection, style: Style): string {
   if (rows.length === 0) return '';
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);

@@ -21,7 +21,7 @@ interface ProseLayout {
 
 interface StyleOptions {
   readonly color: boolean;
-  /** In terminal columns. */
+  /** The number of terminal columns. */
   readonly width: number;
 }
 

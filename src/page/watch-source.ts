@@ -82,7 +82,7 @@ interface WatchSourceOptions {
   log(message: string): void;
 }
 
-/** The page of `watch`. Runs are in memory; history and orphans are read on the first request after a run. */
+/** The data of the page of `watch`. Runs are in memory; history and orphans are read on the first request after a run. */
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;

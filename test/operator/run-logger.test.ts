@@ -35,7 +35,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     [
       'info 1 to update',
       'warning drift: Agent/a: name, tts_config.speed',
-      'warning drift: Agent/b has another record now',
+      'warning drift: Agent/b now has a different record',
       'info no more drift',
       'warning drift: Agent/a: name, tts_config.speed',
     ],

@@ -6,7 +6,7 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** The name of each record, by kind and id: an address, prefixed with `former` if the address has another record now. */
+/** The name of each record, by kind and id: an address, prefixed with `former` if the address now has a different record. */
 type Names = ReadonlyMap<string, string>;
 
 /** Collects names from the state, from the bindings of this run, and from lookups. */

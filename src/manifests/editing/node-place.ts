@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, typ
 import type { DocumentPath } from '../finding.ts';
 import { CannotEdit, type Splice } from './change.ts';
 
-/** A text to edit, with its layout. */
+/** The text to edit, with its layout. */
 export class TextSource {
   readonly text: string;
   /** True if values must use JSON syntax. */

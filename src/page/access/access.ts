@@ -13,7 +13,7 @@ export interface Tokens {
   /** A sentence that explains where to get a token. */
   readonly origin: string;
   person(token: string): Promise<Person | undefined>;
-  /** Returns the owner of a token that `person` accepted before, without a slow check. Absent if tokens may be guessable. */
+  /** Returns the owner of a token that `person` accepted before. Does no slow check, so it is absent if tokens may be guessable. */
   known?(token: string): Promise<Person | undefined>;
 }
 

@@ -13,7 +13,7 @@ export interface Sessions {
   begin(person: Person): Promise<string>;
   person(id: string): Promise<Person | undefined>;
   end(id: string): Promise<void>;
-  /** Returns the key of form tokens for people named by a proxy. Their session id is not secret: another site could set the cookie. */
+  /** Returns the key of form tokens for people named by a proxy. For them, another site could set the cookie and so choose the session id. */
   formKey(): Promise<string>;
 }
 
