@@ -15,7 +15,6 @@ const packageFile = JSON.parse(packageText('package.json')) as {
 
 export const VERSION = packageFile.version;
 
-/** Returns the content of a file of the package. */
 export function packageText(file: string): string {
   return assets === undefined ? readFileSync(path.join(packageFolder, file), 'utf8') : assets.getAsset(file, 'utf8');
 }

@@ -41,7 +41,6 @@ export interface Context extends RunContext {
   readonly errorFormat?: string;
   /** Runs another command line in this process. `given` overrides parts of its context, and `host` parts of its host. */
   readonly run: (args: readonly string[], given: Partial<Context>, host?: Partial<Host>) => Promise<number>;
-  /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -51,7 +50,6 @@ export type CommandAction = (context: Context) => Promise<number>;
 export type Start = (action: CommandAction, traits?: CommandTraits) => Promise<void>;
 
 interface CommandTraits {
-  /** The command accepts several workspaces. */
   readonly acceptsWorkspaces?: true;
   /** The command starts runs that are reported and traced individually, so the command itself is not. */
   readonly ownRuns?: true;

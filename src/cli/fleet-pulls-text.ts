@@ -8,7 +8,6 @@ import { displayWidth, truncate } from '../output/text-width.ts';
 import { formatSpan } from './fleet-status-text.ts';
 
 const columns = ['REQUEST', 'STATUS', 'HEAD', 'WORKSPACES'];
-/** The minimum width of a title. */
 const MIN_TITLE_WIDTH = 20;
 
 /**

@@ -15,7 +15,6 @@ import { suggestChoices } from './usage-errors.ts';
 /** The global flags, which users may type before or after the name of a command. */
 export interface GlobalFlags {
   readonly chdir?: string;
-  /** All values of `--workspace`, which is repeatable. */
   readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly cache?: boolean;

@@ -22,7 +22,6 @@ export interface EditedProjectOptions {
   /** A real path. */
   readonly folder: string;
   readonly env: Environment;
-  /** True to read `.env` in the project folder. */
   readonly usesEnvFile: boolean;
   /** False for an untrusted project. Its secrets are not read. */
   readonly readsSecrets: boolean;

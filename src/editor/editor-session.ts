@@ -44,7 +44,6 @@ interface EditorNotifications {
   failure(error: unknown): void;
 }
 
-/** The open files of an editor and their projects. */
 export class EditorSession {
   readonly files = new OpenFiles();
   #editor: EditorSettings | undefined;
@@ -71,7 +70,6 @@ export class EditorSession {
     this.#editor = settings;
   }
 
-  /** Returns the project of a file, if any. */
   projectOf({ file }: Pick<OpenFile, 'file'>): ProjectLoads | undefined {
     if (file === undefined) return undefined;
     const { env, user } = this.#options;
@@ -116,7 +114,6 @@ export class EditorSession {
     this.#checkFleet(opened);
   }
 
-  /** Returns the current diagnostics of an open file. */
   async diagnosticsOf(opened: OpenFile): Promise<readonly Diagnostic[]> {
     const { file } = opened;
     const snapshot = await this.projectOf(opened)?.current();

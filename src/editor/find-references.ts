@@ -6,7 +6,6 @@ import { addressPlaces, type PlacedAddress } from './address-places.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn } from './document-at.ts';
 import { knownFile, namedFile, type PlaceInFile, type ProjectSnapshot, roleOf, type TextRange } from './snapshot.ts';
 
-/** An address in a file of the project. */
 export interface FoundAddress extends PlacedAddress {
   /** Relative to the project folder. */
   readonly file: string;

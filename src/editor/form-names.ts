@@ -46,7 +46,6 @@ export function referableNames(
     .map(([name, detail]) => ({ name, detail }));
 }
 
-/** Returns the variables of the workspace, with their values. */
 export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   return Object.entries(snapshot.workspace?.vars ?? {}).map(([name, value]) => ({
     name,

@@ -73,7 +73,6 @@ interface EditorRequests {
   redact(text: string): string;
 }
 
-/** An open file with its project. */
 interface OpenedFile {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the folder of the snapshot. */

@@ -95,7 +95,6 @@ function manifestMatcher(patterns: readonly string[]): (file: string) => boolean
 
 const redactors = new WeakMap<ProjectSnapshot['resources'], Redactor>();
 
-/** Redacts the secrets of the project from a text. */
 export function withoutSecrets({ resources, project }: ProjectSnapshot, text: string): string {
   const redactor = redactors.get(resources) ?? new Redactor();
   if (!redactors.has(resources)) {

@@ -43,7 +43,6 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return new Refusal(422, `${first?.message ?? 'The request is invalid'}${more}`, { problems });
 }
 
-/** Returns the response for a refusal in the configured style. */
 export function refusalResponse(refusal: Refusal, style: EmulatorBehaviour['errorStyle']): Response {
   const isHtml = style === 'html';
   const body = isHtml ? htmlPage(refusal) : JSON.stringify(jsonBody(refusal, style));

@@ -32,7 +32,6 @@ import {
   showWebhook,
 } from './views.ts';
 
-/** Adds the API endpoints. */
 export function addApiRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   for (const add of [agentRoutes, numberRoutes, webhookRoutes, userRoutes, listRoutes]) add(api, emulated);
 }

@@ -36,7 +36,6 @@ export class FileView {
     return view;
   }
 
-  /** Runs work with this view. */
   during<T>(work: () => T): T {
     return current.run(this, work);
   }

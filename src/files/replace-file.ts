@@ -27,7 +27,6 @@ export function draftPathFor(target: string, type: DraftType = 'file'): string {
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
 }
 
-/** A string, or the pieces of the content. */
 type FileContent = string | Iterable<Buffer>;
 
 interface DraftOptions {

@@ -67,7 +67,6 @@ export interface FleetControl {
   freeze(decision: Pick<Freeze, 'by' | 'because'>): Promise<boolean>;
   /** Ends the freeze. Paused workspaces stay paused. Returns false if the fleet is not frozen. */
   unfreeze(by: string): Promise<boolean>;
-  /** Returns the current freeze, if any. */
   frozen(): Promise<Freeze | undefined>;
   /** Approves exactly this plan and returns its id. @param plan the id, or another prefix of the plan's digest. */
   approve(address: string, plan: string, by: string): Promise<string>;
@@ -83,7 +82,6 @@ export interface FleetControl {
   project(address: string): Promise<ProjectOfWorkspace>;
   /** Claims a workspace of the platform for a command, or renews the claim. Fails while the fleet is frozen. */
   claim(claim: WorkspaceClaim): Promise<void>;
-  /** Releases the claims of this holder. */
   release(holder: string): Promise<void>;
   /** Creates a token for the page and returns it. The token cannot be displayed again. */
   addToken(token: NewToken): Promise<string>;

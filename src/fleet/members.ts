@@ -12,7 +12,6 @@ export interface MembersOptions {
   readonly rules: readonly FleetRule[];
   readonly env: Environment;
   readonly local: LocalPaths;
-  /** Returns the text of the project file. */
   text(): Promise<string>;
   /** Returns a folder with all files of the project. */
   checkout(): Promise<string>;

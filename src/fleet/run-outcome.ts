@@ -167,7 +167,6 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
   return result === 'ok' && hold === undefined ? { is: 'unnecessary' } : undefined;
 }
 
-/** Returns the plan as JSON for the database. */
 export function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }

@@ -52,7 +52,6 @@ export interface FieldRule {
   normalise?(value: unknown): unknown;
 }
 
-/** A field with its rule. */
 interface RuledField {
   readonly field: LeafPath;
   readonly rule: FieldRule;

@@ -12,7 +12,6 @@ export function unwrapSchema(schema: unknown): unknown {
   return inner;
 }
 
-/** Returns the schema of the value at a path, or undefined if there is none. */
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = unwrapSchema(root);
   for (const part of path) {

@@ -44,7 +44,6 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** An example value for each form. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   $ref: 'Agent/support-line',
   $secret: 'OPENAI_API_KEY',

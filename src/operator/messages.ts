@@ -88,7 +88,6 @@ export function appliedMessage(resource: PlannedResource, selection: WorkspaceSe
   return withManualSteps(text, resource, selection);
 }
 
-/** Appends the manual steps of a resource to a text. */
 export function withManualSteps(text: string, resource: PlannedResource, selection: WorkspaceSelection): string {
   return resource.steps === undefined ? text : escapeControls(withSteps(`${text}.`, resource, selection));
 }

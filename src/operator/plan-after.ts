@@ -29,7 +29,6 @@ export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
 
-/** True if the resource has a manual step or a notice. */
 export function hasManualStep({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }

@@ -165,7 +165,6 @@ export class RunLogger implements RunObserver {
     }
   }
 
-  /** Logs manual steps and the warnings of the plan. */
   #logManualSteps({ plan, missing, selection }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
     // These messages contain no time, so that an unchanged condition is not logged again in the next run.

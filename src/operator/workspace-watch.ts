@@ -42,7 +42,6 @@ export interface WatchStatus {
   readonly secondsUntilNext: number | undefined;
   readonly last: RunReport | undefined;
   readonly lastOk: RunReport | undefined;
-  /** The current pause, if any. */
   readonly paused: Pause | undefined;
 }
 

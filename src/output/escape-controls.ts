@@ -7,7 +7,6 @@ export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (character) => short[character] ?? unicodeEscape(character));
 }
 
-/** Splits a string into lines and escapes each line. */
 export function escapedLines(text: string): string[] {
   return text.split('\n').map(escapeControls);
 }

@@ -108,7 +108,6 @@ export function namedValue(value: Json, names: Readonly<Record<string, string>> 
   return Array.isArray(value) ? value.map(withName) : withName(value);
 }
 
-/** Reverses the direction of a change. */
 function reversed({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
@@ -186,7 +185,6 @@ function isComparable(from: LongForm, to: LongForm): boolean {
   return from.isBlock || to.isBlock || (from.text.length > MAX_INLINE_LENGTH && to.text.length > MAX_INLINE_LENGTH);
 }
 
-/** Returns the value on one line. */
 function oneLineText(value: Json, verbose: boolean): string {
   if (typeof value === 'string' && value.includes('\n')) return `(text of ${value.split('\n').length} lines)`;
   const text = valueText(value);

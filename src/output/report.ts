@@ -44,7 +44,6 @@ export interface ReportOptions {
 
 export interface ResourceMark {
   readonly symbol: string;
-  /** The action that determines the color. */
   readonly colorOf: Action;
 }
 

@@ -12,7 +12,6 @@ const PROSE_WIDTH = 110;
 export type Style = Readonly<ReturnType<typeof createStyle>>;
 
 interface ProseLayout {
-  /** The number of spaces before every line. */
   readonly indent?: number;
   /** The text before the first line, already escaped and formatted. Further lines are indented by its width. */
   readonly lead?: string;

@@ -46,7 +46,6 @@ export function renderTable(
   return `${[titles, ...cells.map(line)].join('\n')}\n`;
 }
 
-/** Returns an indented table. */
 export function renderIndented(
   columns: readonly (Column | string)[],
   rows: readonly (readonly string[])[],
@@ -97,7 +96,6 @@ export function tableLayout(
 }
 
 interface PlacedColumn extends Column {
-  /** The index in a row. */
   readonly index: number;
   /** The minimum width of a prose column; 0 for other columns. */
   readonly proseWidth: number;

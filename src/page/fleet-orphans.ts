@@ -8,7 +8,6 @@ import type { Orphan } from '../state/state-document.ts';
 import { createStore } from '../state/state-location.ts';
 import { VERSION } from '../version.ts';
 
-/** The number of seconds to wait for the lock. */
 const LOCK_TIMEOUT_SECONDS = 20;
 
 interface CloseRequest {

@@ -51,7 +51,6 @@ import { detailOfPastRun, detailOfStoredRun } from './run-details.ts';
 import { durationText } from './views/parts.ts';
 import { detailOf, MAX_RUNS, rowOf } from './workspace-detail.ts';
 
-/** The maximum number of rows in each list of the overview. */
 const MAX_ROWS = 10;
 /** The maximum number of search terms that one search reads. */
 const MAX_SEARCH_TERMS = 1000;

@@ -90,7 +90,6 @@ export interface WorkspaceList {
 /** A named fact. Times are shown with their age, and URLs as links. */
 export type Fact = readonly [name: string, value: string | Date | URL];
 
-/** The workspaces that need attention for one reason. */
 export interface AttentionList {
   /** The filter that selects all workspaces with this reason. */
   readonly filter:
@@ -162,7 +161,6 @@ export interface RunDetail extends ListedRun {
   readonly more: number;
 }
 
-/** A problem with a heading and its messages. */
 export interface ShownProblem {
   readonly heading: string;
   readonly lines: readonly string[];
@@ -296,7 +294,6 @@ export interface Freezing {
   act(action: FreezeAction, decision: Pick<Freeze, 'by' | 'because'>): Promise<void>;
 }
 
-/** The pull requests of a fleet. */
 export interface PullPages {
   /** Returns the open pull requests, then the latest merged and closed ones, and the problems of sources. */
   list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly PullsProblem[] }>;

@@ -96,7 +96,6 @@ export class PageResponses {
     return c.html(this.#options.redact(page.text), status);
   }
 
-  /** Returns a JSON response. */
   sendJson(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
     return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
   }

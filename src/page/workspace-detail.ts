@@ -19,7 +19,6 @@ import { resourceDetail } from './resource-detail.ts';
 import { detailOfPastRun, detailOfStoredRun, isSameRun, requestFacts } from './run-details.ts';
 import { durationText } from './views/parts.ts';
 
-/** Returns the row of a workspace for lists. */
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
   const { address, status, since, checkedAt, isOld, mode } = shown;
   return {

@@ -8,7 +8,6 @@ export function isConcurrency(value: unknown): value is Concurrency {
   return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY);
 }
 
-/** The response time of one request. */
 export interface ResponseTime {
   /** The type of the request. On an idle platform, all requests of one type take the same time. */
   readonly type: string;

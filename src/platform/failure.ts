@@ -63,7 +63,6 @@ export function aborted(call: FailedCall): PlatformError {
   return errorOf(call, 'aborted', { message: 'stopped' });
 }
 
-/** Returns the error for a request that was not sent. */
 export function notSentError(call: FailedCall, cause?: unknown): PlatformError {
   return errorOf(call, 'held-back', { message: 'not sent', cause: cause instanceof Error ? cause : undefined });
 }

@@ -14,7 +14,6 @@ export interface RequestLine {
 /** The treatment of fields with an unexpected type: `hidden` removes them, and `kept` keeps them unchanged for display. */
 export type UnexpectedFields = 'hidden' | 'kept';
 
-/** A response and its request. */
 export interface RequestAndResponse {
   readonly request: RequestLine;
   readonly response: TransportResponse;

@@ -66,7 +66,6 @@ export interface EvaluationContext {
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
 
-/** Returns the value of each variable. */
 export function valuesFor(
   { kind, name, labels, spec, planned }: Subject,
   { workspace, plan }: EvaluationContext,

@@ -27,7 +27,6 @@ export interface UserErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The exit codes of all commands. */
 export const ExitCode = {
   ok: 0,
   error: 1,

@@ -58,7 +58,6 @@ const policySchema = lazy(() =>
 
 const MAX_POLICIES = 200;
 
-/** The schema of a list of policy rules. */
 export const policiesSchema = lazy(() =>
   z
     .array(policySchema())

@@ -82,7 +82,6 @@ export interface Guards {
 /** The resources of the manifests for one workspace, sorted by address. */
 export interface Desired {
   readonly resources: readonly Resource[];
-  /** The source of each part of a spec. */
   readonly sources?: ReadonlyMap<Address, SpecSources> | undefined;
   /** Warnings and errors, in the order of `compareDiagnostics`. If there is an error, the resources must not be used. */
   readonly diagnostics: readonly Diagnostic[];

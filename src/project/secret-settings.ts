@@ -58,7 +58,6 @@ const commandSource = () =>
 const ALLOWED_SOURCES =
   'expected environment, keychain, { env_file: FILE }, { folder: FOLDER } or { command: [PROGRAM, ARGUMENT, ...] }';
 
-/** The schema of a list of secret sources. */
 export const secretsSchema = lazy(() =>
   z
     .array(

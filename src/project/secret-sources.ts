@@ -101,7 +101,6 @@ interface SourcesContext {
   readonly staysInside?: boolean | undefined;
 }
 
-/** Creates the sources for a list of settings. */
 export function sourcesFrom(settings: SecretSettings, place: SourcesContext): SecretSource[] {
   const { env, base, root, workspace, project, inside, staysInside } = place;
   return settings.map((each): SecretSource => {

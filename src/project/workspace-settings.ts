@@ -36,7 +36,6 @@ export interface SettingsInput {
   /** Limits the folder of `secrets_dir`. If undefined, any folder is allowed, relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly env: Environment;
-  /** Name of the workspace. */
   readonly workspace: string;
   /** The secrets that were already read, by workspace, if any. */
   readonly secrets?: ReadonlyMap<string, SecretReader> | undefined;

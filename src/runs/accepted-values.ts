@@ -71,7 +71,6 @@ function refusalOf({ sensitive, verified, before, referents }: PlannedChange): s
 
 interface ReferenceSources {
   readonly state: State;
-  /** The planned resources, with their ids. */
   readonly planned: Pick<PlanDocument, 'resources'>;
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];

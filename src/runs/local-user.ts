@@ -52,7 +52,6 @@ export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | unde
   return createMarks({ folder: path.join(folder, 'states'), baseUrl, debug: (message) => log.debug(message) });
 }
 
-/** Returns the name of the user, for the lock. */
 export function userName(env: RunContext['env']): string {
   // A container may run under a user id without a name.
   return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';

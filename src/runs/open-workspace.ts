@@ -214,7 +214,6 @@ export async function openWorkspace(
   return new OpenWorkspace(context, { project, workspace });
 }
 
-/** Returns the names of the secrets in settings. */
 function secretsOfSettings(settings: unknown): string[] {
   if (settings instanceof Secret) return [settings.name];
   return isObject(settings) ? Object.values(settings).flatMap(secretsOfSettings) : [];

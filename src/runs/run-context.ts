@@ -13,7 +13,6 @@ import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 import type { Secret } from '../values/value.ts';
 
-/** Receives the messages of a run. */
 export interface RunLog {
   warn(message: string): void;
   info(message: string): void;
@@ -85,7 +84,6 @@ export interface SelectionOptions {
   readonly selector?: Readonly<Record<string, string>>;
 }
 
-/** Options for platform requests. */
 export interface PlatformOptions {
   /** The maximum number of concurrent requests. Default: `limits.concurrency`. */
   readonly concurrency?: Concurrency;
@@ -93,13 +91,11 @@ export interface PlatformOptions {
   readonly maxWait?: number;
 }
 
-/** A waiver of rules for one run. */
 export interface Waiver {
   readonly rules: readonly string[];
   readonly because: string;
 }
 
-/** Options for plans. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   /** Applies to this plan only. */
   readonly waiver?: Waiver | undefined;

@@ -68,7 +68,6 @@ export class StateAccess {
     return this.context.selection ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
-  /** True if the state is a local file. */
   get isStateLocal(): boolean {
     return backendOf(this.workspace.state).fileOf !== undefined;
   }
@@ -282,7 +281,6 @@ export class StateAccess {
   }
 }
 
-/** Returns the contents of a new state. */
 export function freshState(): FreshState {
   return { lineage: randomUUID(), salt: newSalt() };
 }

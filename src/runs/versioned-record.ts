@@ -30,7 +30,6 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
   return { address, kind: kind.name, id: entry.id, versions: kind.versions, entry };
 }
 
-/** Returns the error for a version that the platform does not have. */
 export function noSuchVersion(address: string, version: number, cause?: unknown): UserError {
   return new UserError(`${address} has no published version ${version}`, {
     hint: advice`Run ${command(`versions ${address}`)} to list its versions.`,

@@ -190,7 +190,6 @@ export function fold(document: StateDocument, entries: Iterable<JournalEntry>): 
   return state;
 }
 
-/** Returns the number of managed, pending and orphaned records. */
 export function recordCount(state: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
   const { resources, pending, orphans } = state;
   return resources.size + pending.size + orphans.length;

@@ -37,7 +37,6 @@ export interface LockUser {
   readonly pid: number;
   /** Present in CI. */
   readonly job?: CiJob | undefined;
-  /** Version of voxform. */
   readonly version: string;
   now(): Date;
 }

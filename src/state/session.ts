@@ -28,7 +28,6 @@ export interface SessionOptions {
 interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'onMissing'> {
   /** Called if the state is older than the last known one. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
-  /** Aborts the read. */
   readonly signal?: AbortSignal | undefined;
   /** Called if another run holds the lock. */
   readonly onHolder?: ((holder: LockHolder) => void) | undefined;
@@ -81,7 +80,6 @@ export async function openSession(store: StateStore, options: SessionOptions): P
 }
 
 interface OpenOptions extends Pick<SessionOptions, 'version' | 'now'> {
-  /** True if there is no document yet. */
   readonly isNew: boolean;
   /** Serial of the next document. */
   readonly next: number;
@@ -91,7 +89,6 @@ export class StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
   readonly #options: OpenOptions;
-  /** The first commit of a new state. */
   #firstCommit: Promise<void> | undefined;
   /** Settles when everything recorded so far is in the state; never rejects. */
   #tail: Promise<void> = Promise.resolve();
@@ -254,7 +251,6 @@ export class StateSession {
 /** The maximum number of renewals for one write. A store that needs more renewals is too slow. */
 const MAX_RENEWALS = 3;
 
-/** Returns the document for the next write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }

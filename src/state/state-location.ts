@@ -57,7 +57,6 @@ export function isBackend(name: string): name is BackendName {
   return Object.hasOwn(backends, name);
 }
 
-/** Returns the backend of a location. */
 export function backendOf({ backend }: { readonly backend: BackendName }): StateBackend {
   return backends[backend];
 }

@@ -20,12 +20,10 @@ export function managedRecords({ resources }: Pick<State, 'resources'>): Map<str
   return new Map([...resources].map(([address, { id }]) => [idKey(kindOf(address), id), address]));
 }
 
-/** Returns the orphans that are not closed. */
 export function openOrphans({ orphans }: Pick<State, 'orphans'>): readonly Orphan[] {
   return orphans.filter(({ closed }) => closed === undefined);
 }
 
-/** The identity of a new state. */
 export interface FreshState {
   readonly lineage: string;
   readonly salt: string;

@@ -104,7 +104,6 @@ export interface StateLease {
 
 /** The end of a run. It is stored in one write if the store supports this. */
 export interface Ending {
-  /** The arguments of `commit`. */
   readonly commit?: { readonly document: StateDocument; readonly expectedSerial: number | undefined } | undefined;
   /** The outcome for the history; default: `done`. */
   readonly outcome?: RunEnding | undefined;

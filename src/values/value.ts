@@ -114,7 +114,6 @@ export function references(value: Value): readonly Reference[] {
   return symbolicLeaves(value).filter((leaf) => leaf instanceof Reference);
 }
 
-/** True if the value contains a reference. */
 export function hasReference(value: Value): boolean {
   return hasSymbolicLeaf(value, (leaf) => leaf instanceof Reference);
 }

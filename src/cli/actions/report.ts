@@ -157,7 +157,6 @@ export async function forEachWorkspace<T>(
 interface ReportedDocument {
   readonly type: 'plan' | 'drift';
   compute(opened: OpenWorkspace): Promise<PlanDocument>;
-  /** Returns the exit code. */
   codeFor(documents: readonly PlanDocument[]): number;
 }
 

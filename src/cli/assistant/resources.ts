@@ -12,7 +12,6 @@ import type { Context } from '../context.ts';
 
 /** A set of files that an assistant can read as resources. */
 interface Collection {
-  /** The template of the URIs. */
   readonly template: string;
   readonly title: string;
   readonly description: string;

@@ -13,13 +13,11 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
 interface SavedRecord {
-  /** The record in the response. */
   readonly record: ShownRecord;
   /** The record before an update. */
   readonly before?: ShownRecord;
   /** The leaves that count as applied from now on. */
   readonly leaves: Leaves;
-  /** The leaves that were sent. */
   readonly sent: Leaves;
   /** The applied leaves that others may have set. */
   readonly driftIgnored: ReadonlySet<LeafPath>;

@@ -70,7 +70,6 @@ export function waitFor(facts: Facts, steps: readonly NextStep[], changes: reado
   });
 }
 
-/** Returns a decision that writes nothing. */
 export function decisionWithoutWrite(facts: Facts, action: Action, details: PlannedDetails): Decision {
   return {
     planned: toPlannedResource(facts, action, details),

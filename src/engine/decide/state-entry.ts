@@ -13,7 +13,6 @@ export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Js
   return entry.unobserved.includes(path) ? undefined : recordedOf(entry, path);
 }
 
-/** Returns the recorded value of a leaf, if any. */
 export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
 }

@@ -27,7 +27,6 @@ export async function getRecord(
   }
 }
 
-/** Returns the observation for an id that a list does not contain. */
 export function observationWithoutRecord(id: string, { workspaceCheck }: PlatformClient): Observation {
   const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };

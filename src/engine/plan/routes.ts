@@ -47,7 +47,6 @@ interface RouteSources {
   /** The linked records of each kind whose list cannot be read. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
   addressOf(kind: string, id: string): Address | undefined;
-  /** Returns the record without its secrets. */
   withoutSecrets(kind: string, record: ShownRecord): ShownRecord;
 }
 

@@ -39,7 +39,6 @@ export interface AffectedWorkspace {
 interface ComparisonOptions {
   readonly sources: Sources;
   readonly source: string;
-  /** The policies of the fleet. */
   readonly policies: PolicySource | undefined;
   /** The environment for the settings of the target branch. */
   readonly env: Environment;
@@ -51,7 +50,6 @@ interface ComparisonOptions {
 interface ComparedCommits {
   /** The projects at the merge base. */
   readonly before: FoundProjects;
-  /** The projects at the head of the request. */
   readonly after: FoundProjects;
   /** The projects at the newest commit of the target branch. Their policies apply in addition to the policies of the request. */
   readonly base: FoundProjects;

@@ -207,7 +207,6 @@ WHERE p.state IN ('stale', 'applied')`,
 interface StoredDocument {
   readonly address: string;
   readonly id: typeof LEFT | typeof OUTSIDE;
-  /** The digest of the stored version, if any. */
   readonly storedDigest: string | undefined;
   readonly current: { readonly digest: string; readonly document: unknown } | undefined;
 }

@@ -20,7 +20,6 @@ export interface ListedFreeze {
 
 const S = FLEET_SCHEMA;
 
-/** Returns the current freeze, if any. */
 export async function currentFreeze({ query }: FleetStatements): Promise<Freeze | undefined> {
   const [row] = await query(`SELECT at, by, because FROM ${S}.freezes WHERE ended_at IS NULL`);
   return row && { at: (row.at as Date).toISOString(), by: String(row.by), because: String(row.because) };

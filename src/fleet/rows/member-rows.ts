@@ -24,7 +24,6 @@ export interface ClaimedSource {
 const CLAIM_TIMEOUT_MS = 30_000;
 /** Seconds after which a source that is in no process's fleet file counts as removed. */
 const REMOVED_AFTER_SECONDS = 60;
-/** The SQL condition for a removed source. */
 export const IS_REMOVED = "next_fetch = 'infinity'";
 /** The SQL condition for an active workspace: neither paused nor removed. */
 export const IS_ACTIVE = 'paused_at IS NULL AND vanished_at IS NULL';

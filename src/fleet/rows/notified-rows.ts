@@ -6,7 +6,6 @@ const TABLE = `${FLEET_SCHEMA}.notified`;
 /** The key of a value stored for a workspace: reported events (`told`), the drift request, or the digest of the search texts. */
 type StoredKey = 'told' | 'request' | 'search';
 
-/** Returns the stored JSON, if any. */
 export async function storedValue(
   { query }: FleetStatements,
   address: string,

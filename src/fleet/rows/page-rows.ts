@@ -88,7 +88,6 @@ SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT 
 
 /** A subset of the workspaces that can be read in the order of an index. */
 interface Part {
-  /** The SQL condition. */
   readonly condition: string;
   /** The SQL columns for the sort order. */
   readonly columns: string;

@@ -45,7 +45,6 @@ export async function removeProcesses({ query }: FleetStatements): Promise<void>
   await query(`DELETE FROM ${S}.processes`);
 }
 
-/** Removes a process that has stopped. */
 export async function removeProcess({ query }: FleetStatements, id: string): Promise<void> {
   await query(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }

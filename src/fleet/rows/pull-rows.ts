@@ -13,7 +13,6 @@ const CLAIM_TIMEOUT_MS = 30_000;
 /** Milliseconds after a merge during which the reviewed plans are compared with the pending plans. */
 const MAX_APPROVAL_DELAY_MS = 86_400_000;
 
-/** A stored pull request. */
 export interface PullRow extends PullRequest {
   readonly source: string;
   /** The commit whose plans are complete and were reported to the code host. */
@@ -256,7 +255,6 @@ export async function releasePulls({ query }: FleetStatements, holders: readonly
   await query(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
 }
 
-/** A plan of a merged request. */
 export interface MergedPlan {
   readonly address: string;
   readonly digest: string | undefined;
@@ -346,7 +344,6 @@ export async function fetchedCommit({ query }: FleetStatements, source: string):
   throw new UserError(`the source ${source} has not been fetched yet`);
 }
 
-/** A pull request in a list. */
 export interface ListedPull
   extends Pick<PullRow, 'source' | 'number' | 'title' | 'author' | 'url' | 'state' | 'branch' | 'head'> {
   /** The time at which the fleet first saw the request in this state, in ISO 8601. */

@@ -11,7 +11,6 @@ import type { ClaimedJob, QueuedRun } from '../queue.ts';
 import { groupsOf } from '../slots.ts';
 import { conflictColumns, conflictOf } from './claim-rows.ts';
 
-/** The reason for a requested run. */
 export type RequestReason = 'changed' | 'requested' | 'approved';
 
 /** The stored data of a workspace that a run needs. */
@@ -21,7 +20,6 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly failures: number;
   /** The request for this run; undefined for a scheduled run. */
   readonly asked: { readonly why: RequestReason; readonly by: string | undefined } | undefined;
-  /** The approved plan, if any. */
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
   /** The reason why the workspace must not run, if any. */
   readonly conflict: UserError | undefined;
@@ -29,7 +27,6 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly openPlan: string | undefined;
   /** True if a freeze prevented the last run from writing. */
   readonly isHeldByFreeze: boolean;
-  /** The ids of rejected plans. */
   readonly rejected: readonly string[];
   /** The digest of the stored plan of the remaining actions. */
   readonly left: string | undefined;
@@ -45,7 +42,6 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   }[];
   /** Stored data about the drift request. */
   readonly request: RequestMemory | undefined;
-  /** The digest of the stored search texts. */
   readonly searchDigest: string | undefined;
   /** The time at which the row was read, as the text of a database timestamp. */
   readonly readAt: string;

@@ -8,7 +8,6 @@ import { SHOWN_STATUS } from './status-rows.ts';
 const S = FLEET_SCHEMA;
 
 export interface SearchHit {
-  /** The address of the workspace. */
   readonly address: string;
   readonly status: WorkspaceStatus;
   /** The address of the resource; undefined if the workspace itself was found. */

@@ -6,7 +6,6 @@ const S = FLEET_SCHEMA;
 
 /** A text by which people can find a resource. */
 export interface SearchText {
-  /** The address of the resource. */
   readonly resource: string;
   readonly text: string;
 }

@@ -75,7 +75,6 @@ export const NEEDS: Readonly<Record<Need, string>> = {
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
-  /** The current freeze, if any. */
   readonly frozen: Freeze | null;
   readonly counts: Readonly<Record<WorkspaceStatus, number>>;
   /** The delay of the most overdue run, queued or not; 0 if no run is overdue. */

@@ -7,7 +7,6 @@ const THIS_HOUR = 'to_timestamp(floor(extract(epoch FROM now()) / 3600) * 3600)'
 /** The number of rows per hour. There are several rows, so that processes that store results concurrently rarely wait for each other. */
 const SHARDS = 16;
 
-/** Counts of finished runs. */
 interface RunCounts {
   readonly runs: number;
   readonly failed: number;

@@ -5,7 +5,6 @@ import { projectPatterns } from './project-patterns.ts';
 
 /** The maximum number of folders in a unit. A unit is a folder directly below the base of a glob: `clients/acme` for `clients/**`. */
 const MAX_FOLDERS_IN_UNIT = 20_000;
-/** The maximum number of folders in a source. */
 const MAX_FOLDERS_IN_SOURCE = 200_000;
 /** The problem that is reported for a unit that is too large. */
 export const TOO_LARGE = `the folder has more than ${MAX_FOLDERS_IN_UNIT} folders, too many to search for projects`;

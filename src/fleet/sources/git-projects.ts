@@ -206,7 +206,6 @@ export class GitProjects implements SourceReader {
     if (!this.#isPrepared) await this.#preparing.join(signal);
   }
 
-  /** Creates the repository, if it does not exist. */
   async #createRepository(signal: AbortSignal): Promise<void> {
     await mkdir(this.#options.home, { recursive: true, mode: 0o700 });
     const { address, env, redact } = this.#options;

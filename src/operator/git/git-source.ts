@@ -44,7 +44,6 @@ export function gitSource(options: GitSourceOptions): ManifestSource {
   return new GitSource({ ...options, subfolder }, address);
 }
 
-/** Returns the secret parts of an address. */
 export function secretsOf({ credentials }: GitAddress): string[] {
   if (credentials === undefined) return [];
   const { user, password } = credentials;

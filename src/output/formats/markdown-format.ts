@@ -228,7 +228,6 @@ function moreSteps(count: number): string {
 interface ReportSetOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
   /** True to fold the report of each workspace if there are several. */
   readonly folds?: boolean;
-  /** Returns the word for a failure. */
   readonly wordOf?: (failure: WorkspaceFailure) => string;
   /** Returns the workspace selection for the commands in a report. */
   readonly selectionOf?: (report: Report) => WorkspaceSelection;

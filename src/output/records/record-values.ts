@@ -1,6 +1,5 @@
 import { isObject } from '../../values/json.ts';
 
-/** The time zone of a table. */
 export type TimeZone = 'utc' | 'local';
 
 /** Formats a time as `2026-11-21 08:42:23`, with a `Z` at the end in UTC. Returns an invalid time unchanged. */

@@ -25,9 +25,7 @@ export interface ViewContext {
   readonly hasPulls: boolean;
   /** The text in the search field of the header; undefined if the page has no search. */
   readonly searchText: string | undefined;
-  /** True if the fleet can be frozen. */
   readonly canFreeze: boolean;
-  /** The freeze of the fleet, if any. */
   readonly freeze: Freeze | undefined;
 }
 

@@ -131,7 +131,6 @@ function callsSection(
   return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;
 }
 
-/** Returns links to the call comparisons of a workspace. */
 export function comparisonLinks({ address, impacts }: WorkspaceDetail, now: Date): Html {
   if (impacts === undefined || impacts.size === 0) return html``;
   const item = ([resource, { askedAt, html: figures, problem }]: readonly [

@@ -80,7 +80,6 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
   },
 };
 
-/** The effect of a run by mode. */
 const runEffects: Readonly<Record<string, (platform: string) => string>> = {
   report: (platform) => `It only reports how the manifests differ from ${platform}. It applies nothing.`,
   apply: (platform) => `It applies the changes to ${platform} without asking for approval.`,

@@ -70,7 +70,6 @@ ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs
 
 /** The maximum number of lines of a problem. The page of the run lists all of them. */
 const MAX_LINES = 20;
-/** The number of runs that are not folded. */
 const UNFOLDED_RUNS = 10;
 
 function history(workspace: string, runs: readonly ListedRun[], now: Date): Html {

@@ -33,7 +33,6 @@ export const anyRange = (subject: string): string => `${subject} (range not docu
 export const timestamp = lazy(() => z.string().nullish());
 /** An optional string. */
 export const anyText = timestamp;
-/** An optional value of any type. */
 export const anything = lazy(() => z.unknown().optional());
 
 /** The schema of the field that identifies a record in a list. Null counts as absent, so that the record matches nothing. */

@@ -19,7 +19,6 @@ export interface Run {
   last: { readonly part: RulePart; readonly frame: MacroFrame | undefined } | undefined;
 }
 
-/** A checked part of a rule. */
 export interface RulePart {
   readonly type: Type;
   /** Offset in the text of the rule. */

@@ -3,7 +3,6 @@ import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { takesText, unwrapSchema } from '../../manifests/schema-fields.ts';
 import type { LeafPath } from '../../values/path.ts';
 
-/** The static type of a value. */
 export type Type =
   | { readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret' }
   /** `values` lists all possible strings, if they are known. */
@@ -75,7 +74,6 @@ export function unionOf(a: Type, b: Type): Type {
   return a.is === b.is ? a : ANY;
 }
 
-/** Returns the name of a type for messages. */
 export function typeName({ is }: Type): string {
   return words[is];
 }

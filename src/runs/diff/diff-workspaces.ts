@@ -199,7 +199,6 @@ interface Side {
   readonly members: ReadonlyMap<Address, Member>;
   readonly salt: string;
   readonly fingerprints: Fingerprints;
-  /** Returns the id of a reference; undefined if unknown. */
   idOf(reference: Reference): string | undefined;
   /** Returns the address of a record; undefined if unknown. */
   addressOf(kind: string, id: string): Address | undefined;

@@ -53,7 +53,6 @@ export function* withoutIds(manifests: Iterable<ExportedManifest>): Generator<Ex
   for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
-/** Returns the ids in the manifests by address. */
 export function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> {
   return Object.fromEntries(
     manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id]])),

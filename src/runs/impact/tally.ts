@@ -120,7 +120,6 @@ export class SharesOverTime {
     return this.#width;
   }
 
-  /** The periods in order of time. */
   get periods(): Period[] {
     const ordered = [...this.#periods].sort(([a], [b]) => a - b);
     return ordered.map(([index, shares]) => ({ start: index * this.#width, shares }));

@@ -37,7 +37,6 @@ export async function writeMap(file: string, rows: readonly MappedIds[]): Promis
   await replaceFile(file, mapText(rows), { mode: 0o644 });
 }
 
-/** Adds a line for a new record. */
 export function addToMap(file: string, row: MappedIds): void {
   appendFileSync(file, lineOf(row));
 }

@@ -9,7 +9,6 @@ import type { RunContext } from '../run-context.ts';
 export interface MigrationWorkspaces {
   /** The source. Its API key is needed only for a live export, and to check whether the API returns numbers without a plus sign. */
   readonly from: OpenWorkspace;
-  /** The target. */
   readonly to: OpenWorkspace;
   /** Returns the declarations in the project's files, which are read once. */
   declarations(): Promise<ReadDeclarations>;

@@ -7,7 +7,6 @@ import { type DiscoveryInput, discover, type KnownId, type MissedRecord } from '
 import { type BackupRecord, backupClause, type Match, matchesFor } from './matches.ts';
 
 interface RecoveryInput extends Omit<DiscoveryInput, 'known' | 'kinds'> {
-  /** All resources of the manifests. */
   readonly resources: readonly Resource[];
   /** The current state; empty if the state is lost. */
   readonly state: State;

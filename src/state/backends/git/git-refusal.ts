@@ -10,7 +10,6 @@ export interface RemoteContext {
   readonly ref: string;
   /** True until the first response of the remote. Until then, an unknown host is a mistake in the settings. */
   readonly isFirst: boolean;
-  /** Redacts secrets. */
   redact(text: string): string;
 }
 

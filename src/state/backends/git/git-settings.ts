@@ -7,7 +7,6 @@ import { Secret } from '../../../values/value.ts';
 export interface GitLocation {
   /** Name of a remote, or the address of a repository. */
   readonly remote: Secret | string;
-  /** A full ref. */
   readonly ref: string;
   /** Pattern of the refs of other workspaces, in addition to the default refs. */
   readonly siblings?: string | undefined;
@@ -22,7 +21,6 @@ export function isRemoteName(text: string): boolean {
   return /^\w[\w.-]*$/.test(text);
 }
 
-/** True for an address with a password. */
 export function hasPassword(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]*:[^/]*@/i.test(text);
 }

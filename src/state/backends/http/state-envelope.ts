@@ -37,7 +37,6 @@ const envelope = lazyObject(() => ({
   voxform: content(),
 }));
 
-/** One version of the stored state. */
 export interface StateVersion {
   /** Zero if there is no version yet. */
   readonly serial: number;
@@ -87,7 +86,6 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   return { serial: data.serial, lineage: data.lineage, history, stored };
 }
 
-/** Returns the version after a change. */
 export function nextVersion({ serial, lineage, history, stored }: StateVersion, change: Change): StateVersion {
   return {
     serial: serial + 1,

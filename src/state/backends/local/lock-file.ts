@@ -51,7 +51,6 @@ export const localTiming: LockTiming = {
 
 interface LockFileOptions {
   readonly files: Files;
-  /** Path of the lock file. */
   readonly path: string;
   readonly user: LockUser;
   /** Returns true if a process of this host is running; default: asks the operating system. */

@@ -29,7 +29,6 @@ export async function writeChange(
   });
 }
 
-/** Returns the content after the change. */
 export function changed(base: StoredContent, { write, state, journal, lock }: Change, revision: string): StoredContent {
   return {
     revision,
