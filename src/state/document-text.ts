@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
-import { isDeeperThan, isObject, type Json, sortKeys } from '../values/json.ts';
+import { isDeeperThan, isObject, type Json, type JsonObject, setOwn, sortKeys } from '../values/json.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import {
   isSealed,
@@ -25,25 +25,27 @@ const END_LENGTH = BEFORE_DIGEST.length + `"${DIGEST}"`.length + 64 + AFTER_DIGE
 
 /** Returns the document as JSON with sorted keys, indented by two spaces. The last key is the digest of all bytes before it. */
 export function stateBytes(document: StoredDocument): Buffer {
-  const content = contentOf(document);
-  const length = Buffer.byteLength(content);
-  refuseTooLarge(length + END_LENGTH);
-  const bytes = Buffer.allocUnsafe(length + END_LENGTH);
-  bytes.write(content);
-  bytes.write(endAfter(bytes.subarray(0, length)), length);
-  return bytes;
+  const parts: Buffer[] = [];
+  let length = END_LENGTH;
+  for (const part of contentParts(document)) {
+    const bytes = Buffer.from(part);
+    length += bytes.length;
+    refuseTooLarge(length);
+    parts.push(bytes);
+  }
+  return Buffer.concat([...parts, Buffer.from(endAfter(parts))]);
 }
 
 /** Returns the digest that `stateBytes` writes for the document. */
 export function digestOf(document: StoredDocument): string {
-  return digestAfter(Buffer.from(contentOf(document)));
+  return digestAfter(contentParts(document));
 }
 
 /** True if the digest at the end matches the bytes before it. A reformatted document fails this check even if its content is intact. */
 function isAsWritten(bytes: Uint8Array): boolean {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = all.lastIndexOf(BEFORE_DIGEST);
-  return end !== -1 && all.toString('latin1', end) === endAfter(all.subarray(0, end));
+  return end !== -1 && all.toString('latin1', end) === endAfter([all.subarray(0, end)]);
 }
 
 function refuseTooLarge(bytes: number): void {
@@ -53,21 +55,38 @@ function refuseTooLarge(bytes: number): void {
   });
 }
 
-function contentOf(document: StoredDocument): string {
-  try {
-    return JSON.stringify(sortKeys(document as unknown as Json), null, 2).slice(0, -'\n}'.length);
-  } catch (error) {
-    if (error instanceof RangeError) refuseTooLarge(Number.POSITIVE_INFINITY);
-    throw error;
+/** Yields the text before the digest in parts of one entry, because a copy of the whole document would take as much memory again. */
+function* contentParts(document: StoredDocument): Generator<string> {
+  let separator = '{\n  ';
+  for (const [key, value] of sortedEntries(document as unknown as JsonObject)) {
+    yield `${separator}${JSON.stringify(key)}: `;
+    separator = ',\n  ';
+    const entries = key === 'resources' ? sortedEntries(value as JsonObject) : [];
+    for (const [index, [address, entry]] of entries.entries()) {
+      yield `${index === 0 ? '{' : ','}\n    ${JSON.stringify(address)}: ${indentedJson(entry, 2)}`;
+    }
+    yield entries.length === 0 ? indentedJson(value, 1) : '\n  }';
   }
 }
 
-function endAfter(content: Uint8Array): string {
+function sortedEntries(object: JsonObject): [key: string, value: Json][] {
+  const defined = Object.entries(object).filter(([, value]) => value !== undefined);
+  return defined.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** @param depth the number of objects around the value. */
+function indentedJson(value: Json, depth: number): string {
+  return JSON.stringify(sortKeys(value), null, 2).replaceAll('\n', `\n${'  '.repeat(depth)}`);
+}
+
+function endAfter(content: Iterable<string | Uint8Array>): string {
   return `${BEFORE_DIGEST}${JSON.stringify(digestAfter(content))}${AFTER_DIGEST}`;
 }
 
-function digestAfter(content: Uint8Array): string {
-  return `${DIGEST}${hash('sha256', content)}`;
+function digestAfter(content: Iterable<string | Uint8Array>): string {
+  const digest = createHash('sha256');
+  for (const part of content) digest.update(part);
+  return `${DIGEST}${digest.digest('hex')}`;
 }
 
 /** The maximum nesting depth. Manifests are never nested this deeply, and the depth is safe for recursive functions. */
@@ -82,9 +101,10 @@ const MAX_DEPTH = 500;
  * @throws UserError if a newer voxform wrote the state.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
-  const written = parseWritten(bytes, name, hint);
+  const isIntact = isAsWritten(bytes);
+  const written = parseWritten(bytes, name, hint, isIntact);
   const document = withoutDigest(written);
-  if (written.format_version === 1 || isAsWritten(bytes) || written.write_digest === digestOf(document)) {
+  if (written.format_version === 1 || isIntact || written.write_digest === digestOf(document)) {
     return document;
   }
   throw new LostState(`the state ${name} was edited or damaged: its content does not match its digest`, {
@@ -113,21 +133,26 @@ function withoutDigest(written: WrittenDocument): StoredDocument {
   return document;
 }
 
-function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDocument {
+/** @param isIntact whether the bytes are unchanged output of `stateBytes`, which needs fewer checks and less memory. */
+function parseWritten(bytes: Uint8Array, name: string, hint: Advice, isIntact = false): WrittenDocument {
   const damaged = (reason: string, cause?: unknown): LostState =>
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
   refuseTooLarge(bytes.length);
   let value: unknown;
-  let text: string;
+  let text: string | undefined;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (hasConflict(text)) {
-      throw mergeConflict({ text, name, shellName: shellWord(name) }, (side) =>
-        plain(parseEdited(Buffer.from(side), name, '')),
-      );
+    if (isIntact) {
+      value = parseByEntry(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    } else {
+      text = strictUtf8.decode(bytes);
+      if (hasConflict(text)) {
+        throw mergeConflict({ text, name, shellName: shellWord(name) }, (side) =>
+          plain(parseEdited(Buffer.from(side), name, '')),
+        );
+      }
+      value = JSON.parse(text);
     }
-    value = JSON.parse(text);
   } catch (error) {
     throw error instanceof UserError ? error : damaged('it is invalid or truncated JSON', error);
   }
@@ -140,7 +165,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
       { hint: 'Upgrade voxform.' },
     );
   }
-  const misplaced = findMisplacedKey(text);
+  const misplaced = text === undefined ? undefined : findMisplacedKey(text);
   if (misplaced !== undefined) {
     throw new LostState(`the state ${name} is damaged: ${describeKey(misplaced)}`, {
       hint: advice`If you edited the state, fix or undo that edit. Otherwise: ${hint}`,
@@ -152,6 +177,30 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   const issue = parsed.error.issues[0];
   const location = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
   throw damaged(`at ${location}: ${issue?.message ?? 'unexpected content'}`);
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/* The text around the entries of `resources`, in the output of `stateBytes`. */
+const BEFORE_ENTRIES = '\n  "resources": {\n';
+const BETWEEN_ENTRIES = '\n    },\n';
+const AFTER_ENTRIES = '\n  }';
+
+/** Parses output of `stateBytes` entry by entry, because the text of the whole document would take as much memory as the bytes. */
+function parseByEntry(bytes: Buffer): unknown {
+  const start = bytes.indexOf(BEFORE_ENTRIES) + BEFORE_ENTRIES.length;
+  const end = bytes.indexOf(AFTER_ENTRIES, start);
+  if (start < BEFORE_ENTRIES.length || end === -1) return JSON.parse(strictUtf8.decode(bytes));
+  const resources: Record<string, unknown> = {};
+  for (let at = start; at < end; ) {
+    const next = bytes.indexOf(BETWEEN_ENTRIES, at);
+    const stop = next === -1 || next > end ? end : next + BETWEEN_ENTRIES.indexOf(',');
+    const entry = JSON.parse(`{${strictUtf8.decode(bytes.subarray(at, stop))}}`) as Record<string, unknown>;
+    for (const [address, fields] of Object.entries(entry)) setOwn(resources, address, fields);
+    at = stop + ',\n'.length;
+  }
+  const rest = [bytes.subarray(0, start - '\n'.length), bytes.subarray(end + AFTER_ENTRIES.indexOf('}'))];
+  return { ...JSON.parse(rest.map((part) => strictUtf8.decode(part)).join('')), resources };
 }
 
 function plain(document: StoredDocument): StateDocument {

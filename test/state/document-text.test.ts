@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attempt } from '../../src/problems/attempt.ts';
 import { digestOf, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
-import { type Json, jsonEqual } from '../../src/values/json.ts';
+import { type Json, jsonEqual, sortKeys } from '../../src/values/json.ts';
 import { stateText } from './temporary-state.ts';
 
 const SMALL = { id: '1', recorded: { name: 'n', tools: [{ a: 1 }] }, observed: {}, unobserved: ['x'] };
@@ -15,6 +16,12 @@ function documentOf(resources: StateDocument['resources']): StateDocument {
 
 const TWO = documentOf({ 'Agent/a': SMALL, 'Agent/b': { ...SMALL, id: 'id-b' } });
 const TEXT = stateText(TWO);
+
+/** Replaces the digest of an edited text, as another program could do. */
+function withDigest(edited: string): string {
+  const content = edited.slice(0, edited.lastIndexOf(',\n  "write_digest"'));
+  return `${content},\n  "write_digest": "sha256:${hash('sha256', content)}"\n}\n`;
+}
 
 function read(text: string | Uint8Array) {
   return parseState(Buffer.from(text), 'x.json', 'Restore it.');
@@ -42,6 +49,11 @@ describe('the text of a state', () => {
         },
       ),
     );
+  });
+
+  it.each([TWO, documentOf({})])('is JSON with sorted keys and two spaces', (document) => {
+    const text = stateText(document);
+    expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
   });
 
   it('is never read as something else, whatever byte of it is changed', () => {
@@ -119,6 +131,8 @@ describe('the text of a state', () => {
     { reason: 'with tabs', other: JSON.stringify(written, null, '\t') },
     { reason: "with another system's line breaks", other: TEXT.replaceAll('\n', '\r\n') },
     { reason: 'with a byte order mark', other: `\ufeff${TEXT}` },
+    { reason: 'with its entries in one line', other: withDigest(TEXT.replace('},\n    "Agent/b"', '}, "Agent/b"')) },
+    { reason: 'with its resources in one line', other: withDigest(TEXT.replace('"resources": {\n', '"resources": {')) },
   ])('may be laid out in another way: $reason', ({ other }) => {
     expect(jsonEqual(read(other), TWO)).toBe(true);
   });
