@@ -91,7 +91,7 @@ export class Unset {
 }
 
 export function isSymbolic(value: unknown): value is SymbolicValue {
-  if (typeof value !== 'object' || value === null) return false;
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) === Object.prototype) return false;
   return value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset;
 }
 
@@ -125,10 +125,12 @@ function hasSymbolicLeaf(value: Value, matches: (leaf: Secret | Reference | Unse
     for (const item of value) if (hasSymbolicLeaf(item, matches)) return true;
     return false;
   }
-  if (value instanceof Join) return value.parts.some((part) => hasSymbolicLeaf(part, matches));
-  if (isSymbolic(value)) return matches(value);
+  if (isSymbolic(value)) {
+    return value instanceof Join ? value.parts.some((part) => hasSymbolicLeaf(part, matches)) : matches(value);
+  }
   const object = value as { readonly [key: string]: Value };
-  for (const key of Object.keys(object)) if (hasSymbolicLeaf(object[key] as Value, matches)) return true;
+  // Unlike `Object.keys`, this makes no list of the keys.
+  for (const key in object) if (hasSymbolicLeaf(object[key] as Value, matches)) return true;
   return false;
 }
 
