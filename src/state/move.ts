@@ -24,12 +24,17 @@ interface MoveResult {
 /**
  * Moves a state under both locks: merges the journal, writes the copy, verifies it, and leaves a mark in the old location. If the run dies,
  * either the old state stays valid or the next call continues with the copy.
- * @throws UserError if there is nothing to move, or if the new location has another state.
+ * @throws UserError if there is nothing to move, or if the new location is the old one or has another state.
  */
 export async function moveState({ from, to, session }: Move): Promise<MoveResult> {
   return withLease(from, session.lock, async (source) => {
     const stored = await source.read();
     const document = documentIn(stored, from, session);
+    if ((await to.holder())?.id === source.info.id) {
+      throw new UserError(`${from.location} and ${to.location} are the same state`, {
+        hint: 'No move is needed. To use the other name, change `state` of the workspace.',
+      });
+    }
     const moved = await withLease(to, session.lock, async (target) => {
       const current = await currentOf(target, document);
       if (current !== undefined && !isCopyOf(current, document)) throw otherStateError(to, current);

@@ -1,5 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FailPoint, StateBackend } from '../../src/state/backends/backend.ts';
 import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
@@ -145,6 +145,17 @@ describe('moving a state', () => {
     await writeFile(old, astray);
     await moveState(move);
     expect([...(await readState(storeAt(here), session)).resources.keys()]).toEqual(['Agent/a', 'Agent/d']);
+  });
+
+  it('refuses a second name of the same place, without waiting for its own lock', async () => {
+    const { old } = await stateToMove();
+    const before = await knownAt(old);
+    const link = `${dirname(old)}-link`;
+    await symlink(dirname(old), link);
+    const move = { from: storeAt(join(link, basename(old))), to: storeAt(old), session };
+    expect((await failureOf(moveState(move))).message).toContain('are the same state');
+    expect(await knownAt(old)).toEqual(before);
+    expect(await storeAt(old).holder()).toBeUndefined();
   });
 
   it('refuses a place that holds another state, and one with nothing to move', async () => {
