@@ -167,6 +167,12 @@ function combinePermissions(session: WritePermission, other: WritePermission | u
 /** A record is read again before its update if its last read is older than this. */
 const MAX_READ_AGE_MS = 60_000;
 
+/**
+ * A list of fewer records has one page, even if the platform ignores the requested size. If a record is deleted while a longer list is
+ * read, a record may move from a page that is still to be read to one that was read, so that the list lacks it.
+ */
+const MIN_PAGED = 20;
+
 /** The data of an apply in progress, which its writes share. */
 class ApplyRun {
   /** The reason why no further write is started; undefined for an interruption. */
@@ -257,6 +263,7 @@ class ApplyRun {
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;
     const mustRead = !wasSeen || this.#isStale();
     const recheck = this.#recheck;
+    const listed = this.#listed.get(kind.name);
     return {
       client: this.#client,
       session,
@@ -269,8 +276,11 @@ class ApplyRun {
       holders: this.#holders,
       secret,
       recheck: mustRead && id !== null ? () => recheck.at(kind, id) : undefined,
-      isTaken: this.#wasStale ? (key) => recheck.holdsKey(kind, key) : undefined,
-      existedBefore: (each) => this.#listed.get(kind.name)?.has(each) === true,
+      isTaken:
+        this.#wasStale || (listed !== undefined && listed.size >= MIN_PAGED)
+          ? (key) => recheck.holdsKey(kind, key)
+          : undefined,
+      existedBefore: (each) => listed?.has(each) === true,
       findByKey: (key) => recheck.withKey(kind, key),
       now,
       warn: (remark) => this.#warn(address, remark),

@@ -68,7 +68,7 @@ async function create(facts: ResourceWrite): Promise<string> {
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
   if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
-    throw new UserError(`the record of ${planned.address} was created since the plan was made`, {
+    throw new UserError(`the record of ${planned.address} exists, although the plan did not find it`, {
       hint: 'Plan again to import it.',
     });
   }

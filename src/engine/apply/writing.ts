@@ -35,7 +35,7 @@ export interface ResourceWrite extends WriteTools {
   readonly holders: Map<string, Address>;
   /** Reads the record again; undefined while the read of the plan is recent enough. */
   readonly recheck: (() => Promise<Observation>) | undefined;
-  /** Checks whether a record with this natural key was created since the plan; undefined if the plan was just made. */
+  /** Checks whether a list that is read again has a record with this natural key; undefined if the plan was just made from one page. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   /** Returns true if a list contained the record before the first create. */
   existedBefore(id: string): boolean;
