@@ -42,6 +42,8 @@ export const emulatorBehaviour = z.strictObject({
   nulls: z.enum(['shown', 'leftOut']).default('shown'),
   /** Whether responses contain the numbers in config objects and webhooks as strings. */
   numbersAsText: z.boolean().default(false),
+  /** Whether responses contain the booleans in config objects and webhooks as 0 and 1. */
+  flagsAsNumbers: z.boolean().default(false),
   versionNumbers: z.enum(['number', 'text']).default('number'),
   /** The response for the latest version of an agent that was never published: a 404, or `data: null`. */
   noLatestVersion: z.enum(['notFound', 'null']).default('notFound'),

@@ -35,21 +35,25 @@ export function showAgent(
 function showConfig(
   name: ShownConfig,
   config: StoredAgent[ShownConfig],
-  { unsetFields, numbersAsText }: EmulatorBehaviour,
+  behaviour: EmulatorBehaviour,
 ): Record<string, unknown> {
   const fields = Object.keys(agentConfigs()[name].shape).filter((field) => field !== 'api_key');
-  const unset = unsetFields === 'null' ? fields.map((field) => [field, null]) : [];
+  const unset = behaviour.unsetFields === 'null' ? fields.map((field) => [field, null]) : [];
   const shown = { ...Object.fromEntries(unset), ...config };
-  return numbersAsText ? withNumbersAsText(shown) : shown;
+  return withOtherTypes(shown, behaviour);
 }
 
-function withNumbersAsText(record: object): Record<string, unknown> {
-  const textOf = (value: unknown) => (typeof value === 'number' ? String(value) : value);
-  return Object.fromEntries(Object.entries(record).map(([field, value]) => [field, textOf(value)]));
+/** Returns the fields of a record, with other types of numbers and booleans. */
+function withOtherTypes(record: object, { numbersAsText, flagsAsNumbers }: EmulatorBehaviour): Record<string, unknown> {
+  const shown = (value: unknown): unknown => {
+    if (typeof value === 'number') return numbersAsText ? String(value) : value;
+    return typeof value === 'boolean' && flagsAsNumbers ? Number(value) : value;
+  };
+  return Object.fromEntries(Object.entries(record).map(([field, value]) => [field, shown(value)]));
 }
 
-export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText, nulls }: EmulatorBehaviour): object {
-  return withNulls(numbersAsText ? withNumbersAsText(webhook) : webhook, nulls);
+export function showWebhook(webhook: Stored<'webhooks'>, behaviour: EmulatorBehaviour): object {
+  return withNulls(withOtherTypes(webhook, behaviour), behaviour.nulls);
 }
 
 function withNulls(record: object, nulls: EmulatorBehaviour['nulls']): object {

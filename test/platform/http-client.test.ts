@@ -358,6 +358,21 @@ describe('a record', () => {
     expect([await read(), await read(), await read()]).toMatchObject([{ version: 4 }, { version: 4 }, { name: 'a' }]);
   });
 
+  it('takes a boolean that is a number or a text, and keeps any other value', async () => {
+    const users = [1, '0', 'true', null, 'yes', true].map((is_owner, index) => ({ id: `01U${index}`, is_owner }));
+    const { client } = await clientFor(
+      { data: { id: '01A', tts_config: { enable_backchannel: 0, speed: '1', streaming_latency: '1' } } },
+      { data: users, meta: {} },
+    );
+    expect((await client.agents.get('01A')).tts_config).toEqual({
+      enable_backchannel: false,
+      speed: '1',
+      streaming_latency: 1,
+    });
+    const owners = (await collect(client.users.list())).map((each) => each.is_owner);
+    expect(owners).toEqual([true, false, true, null, 'yes', true]);
+  });
+
   it('keeps a number as text that no number can be', async () => {
     const speeds = ['1e999', '1.5', '-1e999'].map((text) => ({
       data: { id: '01A', tts_config: { speed_alpha: text } },

@@ -8,9 +8,9 @@ import {
   anyValue,
   convertValues,
   decimal,
+  fieldsAccepting,
   flag,
   integer,
-  numberFields,
   presumably,
   text,
   timestamp,
@@ -139,7 +139,11 @@ const versionNumber = lazy(() =>
 const SECRETS = ['api_key'];
 
 const configObject = (config: z.ZodObject) => {
-  const fields = { numbers: numberFields(config), secrets: SECRETS.filter((key) => key in config.shape) };
+  const fields = {
+    numbers: fieldsAccepting(1, config),
+    flags: fieldsAccepting(true, config),
+    secrets: SECRETS.filter((key) => key in config.shape),
+  };
   return z
     .record(z.string(), z.unknown())
     .nullish()

@@ -40,9 +40,9 @@ export function nameField<T extends z.ZodType>(name: T) {
   return name.nullish().transform((value) => value ?? undefined);
 }
 
-/** Returns the names of the numeric fields of a request. */
-export function numberFields({ shape }: z.ZodObject): readonly string[] {
-  return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), 1).success);
+/** Returns the names of the fields of a request that accept a value. */
+export function fieldsAccepting(value: number | boolean, { shape }: z.ZodObject): readonly string[] {
+  return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), value).success);
 }
 
 const NUMERIC_STRING = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
@@ -56,6 +56,23 @@ function asNumber(observed: unknown): unknown {
 
 /** An optional value of any type. A numeric string becomes a number. */
 export const anyNumber = lazy(() => z.unknown().optional().transform(asNumber));
+
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  [0, false],
+  ['0', false],
+  ['false', false],
+  [1, true],
+  ['1', true],
+  ['true', true],
+]);
+
+/** Converts a number or a string that represents a boolean. Returns other values unchanged. */
+function asFlag(observed: unknown): unknown {
+  return FLAGS.get(observed) ?? observed;
+}
+
+/** An optional value of any type. A number or a string that represents a boolean becomes a boolean. */
+export const anyFlag = lazy(() => z.unknown().optional().transform(asFlag));
 
 /** An optional id of another record. The platform may omit the field or return an empty string instead of null. */
 export const link = lazy(() =>
@@ -73,13 +90,20 @@ function conceal(observed: unknown): unknown {
 /** A field that the API document calls secret. Its value is never exposed. */
 export const concealed = lazy(() => z.unknown().optional().transform(conceal));
 
-/** Converts some fields of observed values to numbers, and conceals secret ones. */
+interface ConvertedFields {
+  readonly numbers: readonly string[];
+  readonly flags: readonly string[];
+  readonly secrets: readonly string[];
+}
+
+/** Converts some fields of observed values to numbers and booleans, and conceals secret ones. */
 export function convertValues(
   observed: Readonly<Record<string, unknown>>,
-  { numbers, secrets }: { readonly numbers: readonly string[]; readonly secrets: readonly string[] },
+  { numbers, flags, secrets }: ConvertedFields,
 ): Record<string, unknown> {
   const values = { ...observed };
   for (const field of numbers) if (Object.hasOwn(observed, field)) values[field] = asNumber(observed[field]);
+  for (const field of flags) if (Object.hasOwn(observed, field)) values[field] = asFlag(observed[field]);
   for (const field of secrets) if (Object.hasOwn(observed, field)) values[field] = conceal(observed[field]);
   return values;
 }

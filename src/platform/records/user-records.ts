@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { anyText, anything, nameField } from './record-fields.ts';
+import { anyFlag, anyText, anything, nameField } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
 export const userModules = ['agents', 'knowledge_base', 'phone_numbers', 'call_history', 'analytics'] as const;
@@ -26,7 +26,7 @@ export const userRecord = lazyLooseObject(() => ({
   name: anything(),
   email: nameField(z.string()),
   role: anyText(),
-  is_owner: z.boolean().nullish(),
+  is_owner: anyFlag(),
   modules: anything(),
   agent_ids: anything(),
   workspace_id: anyText(),

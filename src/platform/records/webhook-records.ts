@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { anyNumber, anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
+import {
+  anyFlag,
+  anyNumber,
+  anyText,
+  anything,
+  anyValue,
+  flag,
+  presumably,
+  text,
+  timestamp,
+  url,
+} from './record-fields.ts';
 
 /** The schema allows other keys, because the API document does not exclude them. */
 const webhookPayload = () =>
@@ -34,8 +45,8 @@ export const webhookRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   url: anything(),
   payload: anything(),
-  check_https: anything(),
-  logging_enabled: anything(),
+  check_https: anyFlag(),
+  logging_enabled: anyFlag(),
   retries: anyNumber(),
   timeout: anyNumber(),
   workspace_id: anyText(),

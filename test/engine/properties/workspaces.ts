@@ -28,6 +28,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   unsetFields: fc.constantFrom('leftOut', 'null'),
   nulls: fc.constantFrom('shown', 'leftOut'),
   numbersAsText: fc.boolean(),
+  flagsAsNumbers: fc.boolean(),
   numericNumbers: fc.boolean(),
   versionNumbers: fc.constantFrom('number', 'text'),
   noLatestVersion: fc.constantFrom('notFound', 'null'),
