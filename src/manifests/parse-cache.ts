@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
+import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
@@ -148,7 +149,7 @@ class CacheLines {
 
 async function write(file: string, lines: Iterable<string>, key: Buffer | undefined): Promise<void> {
   const folder = path.dirname(file);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolders(folder, { mode: 0o700 });
   const chunks = chunksOf(lines);
   await replaceFile(file, key === undefined ? chunks : encrypt(chunks, key), { isDurable: false });
   await removeUnused(folder);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
@@ -35,7 +35,7 @@ export async function* cachingNames<T extends { readonly name?: string | undefin
   const text = JSON.stringify([...new Set(names)].filter(mayCache).sort());
   if (file === undefined || text === JSON.stringify(knownNames(list))) return;
   try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolders(path.dirname(file), { mode: 0o700 });
     await replaceFile(file, text, { isDurable: false });
   } catch (error) {
     // If the cache cannot be written, editors keep the earlier names.

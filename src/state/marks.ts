@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import type { StateDocument } from './state-document.ts';
@@ -67,7 +68,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
       const { serial, write } = document;
       try {
         if (((await read(document))?.serial ?? 0) > serial) return;
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await makeFolders(folder, { mode: 0o700 });
         const written = { serial, write, path: statePath, base_url: platform };
         await replaceFile(fileOf(document), `${JSON.stringify(written)}\n`);
       } catch (error) {

@@ -160,6 +160,12 @@ describe('parsed files kept on the disk', () => {
     }
   });
 
+  it.runIf(process.platform === 'linux')('does without a folder that can never be created', async () => {
+    const cache = new ParseCache('/proc/voxform', '/projects/one');
+    cache.set(documentKey('a: 1\n'), parseDocuments('a: 1\n'));
+    await expect(cache.endRound()).resolves.toBeUndefined();
+  });
+
   it('takes one of two processes that write at once, and neither half', async () => {
     using folder = new Folder();
     await Promise.all(TEXTS.map((text) => folder.run([text])));

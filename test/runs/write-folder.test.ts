@@ -49,6 +49,10 @@ describe('writeFolder', () => {
     );
   });
 
+  it.runIf(process.platform === 'linux')('gives up on a folder that can never be created', async () => {
+    await expect(writeFolder('/proc/voxform', FILES, LAST)).rejects.toThrow('cannot create a folder there');
+  });
+
   it.each([
     ['holds a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
     ['holds a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],

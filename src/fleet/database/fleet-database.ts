@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { makeFolders } from '../../files/files.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { addressOf } from '../../state/backends/postgres/address.ts';
@@ -185,7 +185,7 @@ class EmbeddedDatabase implements Database {
 
   /** @throws DatabaseInUse if another process has the database open. */
   static async open(folder: string, use: DatabaseUse): Promise<EmbeddedDatabase> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder, { mode: 0o700 });
     const lock = await lockForProcess(path.join(folder, 'process.json'), use);
     try {
       const { PGlite } = await import('@electric-sql/pglite');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../files/files.ts';
 import { errorCode } from '../../problems/error-code.ts';
 
 /** Milliseconds after the last use of a checkout until it may be removed. No run reads a checkout for longer. */
@@ -35,7 +36,7 @@ export class Checkouts {
   ): Promise<T & { readonly folder: string }> {
     const partial = path.join(this.#home, `partial-${randomUUID()}`);
     const files = path.join(partial, 'files');
-    await mkdir(files, { recursive: true, mode: 0o700 });
+    await makeFolders(files, { mode: 0o700 });
     try {
       const result = await fill(files, partial);
       const folder = path.join(this.#home, result.version);

@@ -12,9 +12,10 @@ import {
   readlinkSync,
   realpathSync,
 } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause, setImmediate as yieldToOthers } from 'node:timers/promises';
+import { makeFolders } from '../../files/files.ts';
 import { readTextFile, reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { errorCode } from '../../problems/error-code.ts';
@@ -203,7 +204,7 @@ export class FolderProjects implements SourceReader {
     if (scan.problem !== undefined) throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);
     const version = await versionOf(scan, from, async ({ name, target }, content) => {
       const to = path.join(folder, name);
-      await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
+      await makeFolders(path.dirname(to), { mode: 0o700 });
       if (target !== undefined) await symlink(target, to);
       else await writeFile(to, content, { mode: 0o600 });
     });

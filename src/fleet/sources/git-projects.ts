@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { eachConcurrently } from '../../engine/observe/each-concurrently.ts';
+import { makeFolders } from '../../files/files.ts';
 import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
@@ -207,7 +207,7 @@ export class GitProjects implements SourceReader {
   }
 
   async #createRepository(signal: AbortSignal): Promise<void> {
-    await mkdir(this.#options.home, { recursive: true, mode: 0o700 });
+    await makeFolders(this.#options.home, { mode: 0o700 });
     const { address, env, redact } = this.#options;
     const options = { address, env, redact, signal, timeout: TIMEOUT_MS };
     await fetchGit(['init', '--quiet', '--bare', '--template=', '--', this.#repository], options);

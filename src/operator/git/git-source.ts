@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../files/files.ts';
 import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { ObjectReader } from '../../git/object-reader.ts';
@@ -123,7 +124,7 @@ class GitSource implements ManifestSource {
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
-    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    await makeFolders(this.#home, { mode: 0o700 });
     const entries = await readdir(this.#home);
     if (entries.includes('repository')) return removeStaleFiles(path.join(this.#home, 'repository'));
     await fetchGit(
@@ -146,7 +147,7 @@ class GitSource implements ManifestSource {
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);
-      await mkdir(work, { recursive: true });
+      await makeFolders(work);
       const index = path.join(this.#home, 'index');
       for (const each of [index, `${index}.lock`]) await rm(each, { force: true });
       await this.#git(['--work-tree', work, 'read-tree', '-u', '--reset', tree], signal, index);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { ignoreMissing, makeFolders } from '../../files/files.ts';
@@ -46,7 +46,7 @@ export async function writeFolder(
       ? path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`)
       : draftPathFor(exists ? path.join(real, INNER_DRAFT) : real, 'folder');
     const fresh = exists ? path.join(draft, 'new') : draft;
-    await mkdir(fresh, { recursive: true });
+    await makeFolders(fresh);
     try {
       const written = await writeAll(fresh, files);
       // Another process may have written to the folder in the meantime.
@@ -142,7 +142,7 @@ async function moveInto(
     for (const each of moves) {
       const { file } = each;
       if (each.replaces) {
-        await mkdir(path.dirname(path.join(old, file)), { recursive: true });
+        await makeFolders(path.dirname(path.join(old, file)));
         await rename(path.join(target, file), path.join(old, file));
         saved.push(file);
       }

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../files/files.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import type { Address } from '../../manifests/resource.ts';
 
@@ -33,7 +33,7 @@ export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' 
  * After a killed run, the next run adds missing lines.
  */
 export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolders(path.dirname(file));
   await replaceFile(file, mapText(rows), { mode: 0o644 });
 }
 

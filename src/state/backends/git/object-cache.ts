@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { makeFolders } from '../../../files/files.ts';
 import { JoinedWork } from '../../../git/joined-work.ts';
 import { type GitResult, removeStaleFiles, runGit, shortError } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -62,7 +63,7 @@ export class ObjectCache {
     if (await isLarge(folder)) await discard(folder);
     await removeStaleFiles(folder);
     if (await isRepository(folder)) return folder;
-    await mkdir(base, { recursive: true, mode: 0o700 });
+    await makeFolders(base, { mode: 0o700 });
     const draft = `${folder}.new-${randomUUID()}`;
     const { code, errorOutput } = await runGit(
       ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', draft],
