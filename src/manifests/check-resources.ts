@@ -5,15 +5,14 @@ import { idsAndSecrets } from './kind-schema.ts';
 import { type CheckedDeclaration, type Declaration, findingAt, findingInSpec, sourceText } from './layers.ts';
 import { type Address, parseAddress } from './resource.ts';
 
-/** Separates the first declaration of each address from later ones, which are reported. */
+/** Returns all declarations but the first of each address, and reports them. */
 export function duplicateAddresses(declarations: readonly Declaration[]): {
-  readonly unique: readonly Declaration[];
+  readonly duplicates: ReadonlySet<Declaration>;
   readonly findings: readonly Finding[];
 } {
   const repeats = [...repeated(declarations, ({ address }) => address)];
-  const duplicates = new Set(repeats.map(([declaration]) => declaration));
   return {
-    unique: duplicates.size === 0 ? declarations : declarations.filter((each) => !duplicates.has(each)),
+    duplicates: new Set(repeats.map(([declaration]) => declaration)),
     findings: repeats.map(([declaration, first]) => {
       const message = `${declaration.address} is already declared at ${sourceText(first.source)}`;
       return findingAt(declaration, ['metadata', 'name'], { code: 'duplicate-address', message });
@@ -73,6 +72,7 @@ function* previousNameFindings(resources: readonly CheckedDeclaration[]): Genera
   const claims = new Map<string, CheckedDeclaration>();
   for (const resource of resources) {
     for (const [index, name] of (resource.metadata.previous_names ?? []).entries()) {
+      if (name === '') continue;
       const path = ['metadata', 'previous_names', index];
       const address = `${resource.kind.name}/${name}`;
       const owner = live.get(address);

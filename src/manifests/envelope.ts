@@ -134,13 +134,25 @@ function usableMetadata(raw: unknown): Metadata | undefined {
   // An invalid name is kept, so that references to it resolve and the spec is still checked.
   const name = typeof raw.name === 'string' && raw.name !== '' ? raw.name : undefined;
   const usable = metadataSchema.safeParse({ ...valid, ...(name !== undefined && { name: 'stand-in' }) }).data;
-  return usable === undefined || name === undefined ? usable : { ...usable, name };
+  return usable && { ...usable, ...(name !== undefined && { name }), ...listsIn(raw) };
+}
+
+/** Returns the lists of the metadata. Items that are not texts become empty, so that the others keep their places. */
+function listsIn({
+  previous_names,
+  ignore_drift,
+}: Readonly<Record<string, unknown>>): Pick<Metadata, 'previous_names' | 'ignore_drift'> {
+  const texts = (list: readonly unknown[]) => list.map((item) => (typeof item === 'string' ? item : ''));
+  return {
+    ...(Array.isArray(previous_names) && { previous_names: texts(previous_names) }),
+    ...(Array.isArray(ignore_drift) && { ignore_drift: texts(ignore_drift) }),
+  };
 }
 
 function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema): Problem[] {
   const paths = schemaPaths(kind.spec);
   return ignore_drift.flatMap((path, index) => {
-    if (paths.includes(path)) return [];
+    if (path === '' || paths.includes(path)) return [];
     const near = path.includes('.') ? suggestion(path, paths) : suggestField(kind.spec, [], path);
     const message = `${kind.name} has no field ${quoted(path)}${near.text}`;
     const at = ['metadata', 'ignore_drift', index];

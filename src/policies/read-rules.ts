@@ -48,27 +48,29 @@ function readRule(
   const severity = deny === undefined ? 'warn' : 'deny';
   const text = deny ?? warn ?? '';
   const at = ['policies', index];
-  if (kind !== undefined && !kinds.has(kind)) {
+  const isKnownKind = kind === undefined || kinds.has(kind);
+  const findings: Finding[] = [];
+  if (!isKnownKind) {
     const { text, fix } = suggestion(kind, kinds.keys());
     const near = text || `; kinds: ${[...kinds.keys()].join(', ')}`;
     const message = `${name}: unknown kind ${JSON.stringify(kind)}${near}`;
-    const problem = { code: 'unknown-kind', message, path: [...at, 'kind'], at: 'value', fix } as const;
-    return { findings: [findingOf(problem, source.file)] };
+    findings.push(findingOf({ code: 'unknown-kind', message, path: [...at, 'kind'], at: 'value', fix }, source.file));
   }
-  const condition = readCondition(text, variablesOf(on, kind));
+  const readAs = (on: Rule['on']) => readCondition(text, variablesOf(on, isKnownKind ? kind : undefined));
+  const condition = readAs(on);
   if ('problems' in condition) {
-    const needsPlan = on === 'manifest' && !('problems' in readCondition(text, variablesOf('plan', kind)));
-    const findings = condition.problems.map(
-      ({ message: problem, offset }): Finding => ({
+    const needsPlan = on === 'manifest' && !('problems' in readAs('plan'));
+    for (const { message: problem, offset } of condition.problems) {
+      findings.push({
         severity: 'error',
         code: 'bad-policy',
         message: `${name}: ${needsPlan ? problem.replace(/;.*/s, '; only rules with on: plan can use it') : problem}`,
         file: source.file,
         place: { document: 0, path: [...at, severity], at: 'value', offset },
-      }),
-    );
-    return { findings };
+      });
+    }
   }
+  if ('problems' in condition || findings.length > 0) return { findings };
   const shortText = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
   return {
     name,

@@ -60,13 +60,13 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   };
   const read = options.declarations ?? (await readDeclarations(project, { ...options, onDeclaration }));
   if (options.declarations !== undefined) read.declarations.forEach(onDeclaration);
-  const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
+  const { duplicates, findings: duplicateFindings } = duplicateAddresses(read.declarations);
   await readSecrets(
     options,
-    unique.filter(({ address }) => !overlays.skips(address)),
+    read.declarations.filter(({ address }) => !overlays.skips(address)),
   );
   const offline = inputsFor({ ...options, mode: 'offline' });
-  const findings = [read.findings, duplicates, overlays.findings(unique, offline)];
+  const findings = [read.findings, duplicateFindings, overlays.findings(read.declarations, offline)];
   const skipped = new Set<string>();
   const checked: CheckedDeclaration[] = [];
   const resources: Resource[] = [];
@@ -74,7 +74,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const contexts = formsContexts(options, overlays, inputs);
   memory?.beginLoad(project, workspace);
   const slices = new TimeSlices(options.signal);
-  for (const declaration of unique) {
+  for (const declaration of read.declarations) {
     if (slices.isOver()) await slices.next();
     if (overlays.skips(declaration.address)) {
       skipped.add(declaration.address);
@@ -84,6 +84,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     const evaluated = memory?.resource(declaration, inputs, evaluate) ?? evaluate();
     for (const { reference } of evaluated.checked.references) listener?.onReference(reference.kind);
     findings.push(evaluated.findings);
+    if (duplicates.has(declaration)) continue;
     checked.push(evaluated.checked);
     resources.push(evaluated.resource);
   }

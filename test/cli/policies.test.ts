@@ -114,6 +114,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
       rules: "{ name: one, kind: Agnt, deny: 'true' }",
       said: 'one: unknown kind "Agnt"; did you mean "Agent"?',
     },
+    { rules: "{ name: one, kind: Agnt, deny: 'foo == 1' }", said: 'one: unknown name "foo"' },
     { rules: "{ name: one, deny: 'true', warn: 'true' }", said: 'policies[0]: expected either deny or warn' },
     {
       rules: "{ name: one, deny: 'true' }, { name: one, warn: 'true' }",

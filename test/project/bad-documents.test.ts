@@ -171,6 +171,15 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'ignoring a field that is not there, beside invalid items',
+    text: AGENT.replace('a }', "a, ignore_drift: ['', 5, speed] }"),
+    expected: [
+      ':3:37 metadata.ignore_drift[0] out-of-range ignore_drift[0] must not be empty',
+      ':3:41 metadata.ignore_drift[1] wrong-type ignore_drift[1] must be a string, but YAML reads it as the number 5; put it in quotes',
+      ':3:44 metadata.ignore_drift[2] unknown-field Agent has no field "speed"; did you mean "tts_config.speed"?',
+    ],
+  },
+  {
     reason: 'replace has one value',
     text: AGENT.replace('a }', 'a, replace: true }'),
     expected: [':3:31 metadata.replace not-allowed replace must be "allow", got true'],

@@ -69,6 +69,14 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'the problems of both manifests of one address',
+    files: { 'manifests/n.yaml': `${number('n', 'number: "1"')}---\n${number('n', 'number: x')}` },
+    expected: [
+      'manifests/n.yaml:11:9 metadata.name duplicate-address PhoneNumber/n is already declared at manifests/n.yaml:1',
+      'manifests/n.yaml:13:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "x"',
+    ],
+  },
+  {
     reason: 'one name in two kinds is fine',
     files: { 'manifests/a.yaml': agent('same'), 'manifests/b.yaml': user('same', 'email: a@b.c') },
     expected: [],
@@ -239,6 +247,16 @@ const rows: readonly Row[] = [
     files: { 'manifests/a.yaml': meta('previous_names: [b]'), 'manifests/b.yaml': agent('b') },
     expected: [
       'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/b still has its own manifest, at manifests/b.yaml:1',
+    ],
+  },
+  {
+    reason: 'previous names beside invalid ones',
+    files: { 'manifests/a.yaml': meta('previous_names: [5, "", B, b]'), 'manifests/b.yaml': agent('b') },
+    expected: [
+      'manifests/a.yaml:5:20 metadata.previous_names[0] wrong-type previous_names[0] must be a string, but YAML reads it as the number 5; put it in quotes',
+      'manifests/a.yaml:5:23 metadata.previous_names[1] bad-format previous_names[1]: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got ""',
+      'manifests/a.yaml:5:27 metadata.previous_names[2] bad-format previous_names[2]: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "B"',
+      'manifests/a.yaml:5:30 metadata.previous_names[3] live-previous-name Agent/b still has its own manifest, at manifests/b.yaml:1',
     ],
   },
   {
