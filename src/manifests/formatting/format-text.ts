@@ -48,7 +48,8 @@ function formatJson(text: string, orderOf: OrderOf): string {
 function formatYaml(text: string, orderOf: OrderOf): string {
   const documents = slicesOf(text).map((slice) => formatDocument(slice, orderOf));
   const parts = documents.filter((lines) => lines.length > 0).map((lines) => `${lines.join('\n')}\n`);
-  return parts.length === 0 ? text : parts.join('---\n');
+  // Comments before the first value belong to its document, with or without a mark between them.
+  return parts.reduce((before, part) => `${before}${/^\s*[^\s#]/m.test(before) ? '---\n' : ''}${part}`, '');
 }
 
 function formatDocument(slice: string, orderOf: OrderOf): string[] {
@@ -56,7 +57,11 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
   const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
   const { contents } = document;
   if (contents === null || contents.range[0] === contents.range[1]) {
-    if (text.trim() === '') return [];
+    const lines = text
+      .trim()
+      .replaceAll(/\n\s*\n/g, '\n\n')
+      .split('\n');
+    if (lines.every((line) => /^\s*(?:#|$)/.test(line))) return lines[0] === '' ? [] : lines;
     throw new UnsupportedLayout();
   }
   const value = parseDocuments(text).documents[0]?.value ?? null;

@@ -155,6 +155,11 @@ describe('formatting', () => {
       text: '---\nkind: Agent\n---\n---\nkind: Agent\n',
       expected: 'kind: Agent\n---\nkind: Agent\n',
     },
+    {
+      reason: 'documents of comments alone: the first belong to what follows',
+      text: '---\n# a\n---\n\n# b\n---\nkind: Agent\n---\n\n# c\n\n\n  # d\n\n---\nkind: Odd\n---\n# e\n',
+      expected: '# a\n# b\nkind: Agent\n---\n# c\n\n  # d\n---\nkind: Odd\n---\n# e\n',
+    },
   ])('formats $reason', ({ text, expected }) => {
     expect(formatted(text)).toBe(expected);
     expect(formatted(expected)).toBe(expected);
