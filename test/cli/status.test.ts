@@ -40,6 +40,7 @@ describe('status', () => {
       [['--target', ','], 'Expected an address'],
       [['--kind', 'Agnet'], 'unknown kind "Agnet"; did you mean "Agent"'],
       [['--only', 'manual', '--wait-published'], 'are mutually exclusive'],
+      [['--timeout', '5m'], '--timeout needs --wait-published'],
     ] as const) {
       const { code, stderr } = await workspace.run('status', ...flags);
       expect([code, stderr]).toEqual([64, expect.stringContaining(says)]);

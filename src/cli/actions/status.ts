@@ -22,7 +22,8 @@ interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFla
   readonly only?: readonly string[];
   readonly detailedExitcode?: boolean;
   readonly waitPublished?: boolean;
-  readonly timeout: number;
+  /** In seconds. */
+  readonly timeout?: number;
 }
 
 interface WorkspaceStatus {
@@ -34,9 +35,11 @@ interface WorkspaceStatus {
 /** The time between two reads while waiting for a publication. */
 const POLL_INTERVAL_MS = 5_000;
 
+const DEFAULT_TIMEOUT_SECONDS = 600;
+
 export async function status(context: Context, options: StatusOptions): Promise<number> {
   refuseConflicts(options);
-  const deadline = context.now().getTime() + options.timeout * 1000;
+  const deadline = context.now().getTime() + (options.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
   const readStatus = (opened: OpenWorkspace) => statusIn(context, opened, { ...options, deadline });
   const several = requestedWorkspaces(context, options);
   const { terminal, log } = context;
@@ -61,8 +64,9 @@ export async function status(context: Context, options: StatusOptions): Promise<
   return codeFor(context, [found], options);
 }
 
-function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): void {
+function refuseConflicts({ kind = [], only, timeout, waitPublished = false }: StatusOptions): void {
   for (const each of kind) if (!kinds.has(each)) throw usageError(unknownKind(each, { kinds, lookups }).message);
+  if (timeout !== undefined && !waitPublished) throw usageError('--timeout needs --wait-published');
   if (only !== undefined && waitPublished) throw usageError('--only and --wait-published are mutually exclusive');
 }
 

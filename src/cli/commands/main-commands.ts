@@ -9,6 +9,7 @@ import {
   collectText,
   durationOption,
   outputOption,
+  parseSeconds,
   withApproval,
   withFull,
   withGuards,
@@ -123,7 +124,11 @@ export const mainCommands = {
         )
         .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
         .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-        .addOption(durationOption('--timeout', 'Maximum wait of --wait-published', '10m'))
+        .addOption(
+          new Option('--timeout <duration>', 'Maximum wait of --wait-published')
+            .argParser(parseSeconds)
+            .default(undefined, '10m'),
+        )
         .action(perform(async () => (await import('../actions/status.ts')).status)),
   },
   watch: {
