@@ -5,7 +5,7 @@ import { isInside } from '../manifests/read-file.ts';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Role, roles } from '../operator/roles.ts';
 import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
-import { toMilliseconds } from '../platform/date-range.ts';
+import { isRealDay, toMilliseconds } from '../platform/date-range.ts';
 import { usageError } from '../problems/user-error.ts';
 import type { PlanningOptions, Waiver } from '../runs/run-context.ts';
 import { isObject, tryParseJson } from '../values/json.ts';
@@ -215,19 +215,15 @@ export function parseJsonObject(text: string): Record<string, unknown> {
 }
 
 const DATE_OR_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+  /^\d{4}-\d\d-\d\d(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?)?$/;
 
 /**
- * Returns the text unchanged if it is a valid date or date-time. `Date.parse` alone would accept the 31st of February.
+ * Returns the text unchanged if it is a valid date or date-time.
  * @throws InvalidArgumentError
  */
 export function checkedDateOrTime(text: string): string {
-  const [, year, month, day] = DATE_OR_TIME.exec(text) ?? [];
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
-    throw new InvalidArgumentError('Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.');
-  }
-  return text;
+  if (DATE_OR_TIME.test(text) && isRealDay(text)) return text;
+  throw new InvalidArgumentError('Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.');
 }
 
 export interface PageFlags {

@@ -41,6 +41,13 @@ function dayOf(text: string): string {
   return isDay(text) ? text : new Date(toMilliseconds(text)).toISOString().slice(0, 10);
 }
 
+/** Returns false for a day that does not exist. `Date.parse` alone would accept the 31st of February. */
+export function isRealDay(text: string): boolean {
+  const day = text.slice(0, 'YYYY-MM-DD'.length);
+  const at = toMilliseconds(day);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
+}
+
 /** Converts a time to milliseconds since 1970. A time without a zone is in UTC, like all times of the platform. */
 export function toMilliseconds(text: string): number {
   const hasZone = isDay(text) || /(Z|[+-]\d{2}:?\d{2})$/i.test(text);

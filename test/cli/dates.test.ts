@@ -21,6 +21,9 @@ describe('dates of the command line', () => {
     '2026-00-10',
     '2026-01-01T24:00',
     '2026-01-01x',
+    '2026-01-31T09:30+25:00',
+    '2026-01-31T09:30+01:60',
+    '2026-01-31T09:30+2400',
   ])('refuses %j', (text) => {
     expect(() => checkedDateOrTime(text)).toThrow('Expected a date');
   });

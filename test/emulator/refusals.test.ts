@@ -105,6 +105,7 @@ const table: readonly Refused[] = [
   invalid('a cursor of calls that nobody gave', calls({ cursor: 'abc' }), 'cursor'),
   invalid('a cursor of calls that is a number', calls({ cursor: 1 }), 'cursor'),
   invalid('a date that is none', calls({ date_from: 'yesterday' }), 'date_from'),
+  invalid('a day that does not exist', calls({ date_from: '2026-02-31' }), 'date_from'),
   invalid('date_to before date_from', calls({ date_from: '2026-01-02', date_to: '2026-01-01' }), 'date_to'),
   invalid('0 invoices', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=0'], 'limit'),
   invalid('a limit that is a word', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=all'], 'limit'),

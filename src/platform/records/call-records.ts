@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { lazyLooseObject } from '../../values/described.ts';
 import { lazy } from '../../values/lazy.ts';
-import { isReversed } from '../date-range.ts';
+import { isRealDay, isReversed } from '../date-range.ts';
 import { anyText, anything, timestamp } from './record-fields.ts';
 
 const anyDate = () =>
-  z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
+  z.string().refine((value) => !Number.isNaN(Date.parse(value)) && isRealDay(value), {
+    error: 'expected a date or a date-time',
+  });
 
 /** The filters for a list of calls. They are sent in the body of a GET. */
 export const callFilter = lazy(() =>
