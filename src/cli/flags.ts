@@ -208,6 +208,12 @@ function parseLabels(text: string, earlier: Readonly<Record<string, string>> | u
   return { ...earlier, ...Object.fromEntries(pairs) };
 }
 
+/** Refuses the empty text that an unset shell variable leaves. */
+export function parseText(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('Expected a text that is not empty.');
+}
+
 export function parseJsonObject(text: string): Record<string, unknown> {
   const value = tryParseJson(text);
   if (isObject(value)) return { ...value };

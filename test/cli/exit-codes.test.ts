@@ -26,6 +26,7 @@ describe('wrong usage', () => {
     [['import', 'Agent/x'], 'import needs ADDRESS and ID', 'an import without an id'],
     [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
     [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
+    [['emulator', '--api-key', ''], 'Expected a text that is not empty', 'an unset variable'],
     [['emulator', '--behaviour', '{"putt":1}'], '--behaviour: unknown setting putt; did you mean "put"?', 'a switch'],
     [['emulator', '--behaviour', '{"shows":{"x":1}}'], '--behaviour: shows: unknown setting x', 'an inner switch'],
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],

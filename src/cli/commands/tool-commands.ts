@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { SHELLS } from '../completion/complete.ts';
 import type { CommandTable } from '../context.ts';
-import { parseJsonObject, parsePort, withPolicies } from '../flags.ts';
+import { parseJsonObject, parsePort, parseText, withPolicies } from '../flags.ts';
 
 const NAME = 'Name, as in { $secret: NAME }';
 
@@ -73,11 +73,11 @@ export const toolCommands = {
           'Run an emulator of the platform on this machine, for trials and tests. Endpoints below /__emulator/ perform dashboard actions. Press Ctrl-C to stop it.',
         )
         .option('--port <n>', 'Port to listen on; 0 picks a free one', parsePort, 4010)
-        .option('--host <address>', 'Address to listen on', '127.0.0.1')
+        .option('--host <address>', 'Address to listen on', parseText, '127.0.0.1')
         .option('--data <file>', 'File to keep the records in (default: in memory)')
         .option('--seed <text>', 'Seed that makes generated ids and times the same in every run')
-        .option('--api-key <key>', 'Accept only this key (default: any)')
-        .option('--workspace-id <id>', 'Id of the workspace')
+        .option('--api-key <key>', 'Accept only this key (default: any)', parseText)
+        .option('--workspace-id <id>', 'Id of the workspace', parseText)
         .option('--behaviour <json>', 'Undocumented API behaviour to emulate, e.g. {"put":"replace"}', parseJsonObject)
         .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
