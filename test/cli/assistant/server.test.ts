@@ -233,8 +233,15 @@ describe('voxform mcp', () => {
       /the tool get with type: calls, from: 2026-01-01/,
     );
     expect(await hints('get', { type: 'versions' })).toMatch(/the tool get with type: versions, id: Agent\/NAME/);
-    for (const hint of [await hints('get', { type: 'versions' }), await hints('status', { workspace: 'no-such' })])
-      expect(hint).not.toMatch(/voxform (get|plan|status)|--\w|-w /);
+    expect(await hints('plan', { selector: 'x' })).toMatch(/input schema/);
+    expect(await hints('format', { files: ['/etc/passwd'] })).toMatch(/^Ask a person/);
+    for (const hint of [
+      await hints('get', { type: 'versions' }),
+      await hints('status', { workspace: 'no-such' }),
+      await hints('plan', { selector: 'x' }),
+      await hints('format', { files: ['/etc/passwd'] }),
+    ])
+      expect(hint).not.toMatch(/voxform (get|plan|status)|--\w|-[wC] /);
   });
 
   it('marks texts of the platform, escapes their control characters and masks secrets', async () => {
