@@ -90,6 +90,8 @@ export interface HostClientOptions {
 const LIMITS = { connections: 4, timeoutMilliseconds: 30_000, maxBodyBytes: 32 * 1024 * 1024 };
 /** The wait in milliseconds if a host limits requests without specifying a time. */
 const DEFAULT_PAUSE_MS = 60_000;
+/** The longest wait that a host can ask for. A wrong header must not stop all requests for years. */
+const MAX_PAUSE_MS = 86_400_000;
 
 /** The default maximum number of pages of a list. */
 const MAX_PAGES = 20;
@@ -355,7 +357,7 @@ function pauseOf(result: AttemptResult): number | undefined {
   const isSecondary = (): boolean => /"documentation_url":\s*"[^"]*rate-limit/.test(body.toString('utf8'));
   const isExhausted = headers['x-ratelimit-remaining'] === '0' || requested !== undefined;
   if (status !== 429 && !(status === 403 && (isExhausted || isSecondary()))) return undefined;
-  return Math.max(requested ?? untilReset(headers) ?? DEFAULT_PAUSE_MS, 100);
+  return Math.min(Math.max(requested ?? untilReset(headers) ?? DEFAULT_PAUSE_MS, 100), MAX_PAUSE_MS);
 }
 
 /** Returns the milliseconds until the limit resets, by the host's clock if known; undefined if unknown or past. */

@@ -233,6 +233,19 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(failure.reason === 'limited' && failure.until.getTime() - Date.now()).toBeGreaterThan(3_500_000);
   });
 
+  it.each([{ 'retry-after': '9'.repeat(30) }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1e300' }])(
+    'asks again after a day at most, whatever the host names: %o',
+    async (headers) => {
+      await using opened = await scene(name);
+      const { host, pulls } = opened;
+      host.faults.push({ on: /./, answer: { status: 429, headers } });
+      const problem = await pulls.openFor('main').catch((error: unknown) => error);
+      expect(problem).toMatchObject({ failure: { reason: 'limited' } });
+      const { failure } = problem as HostProblem;
+      expect(failure.reason === 'limited' && failure.until.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000);
+    },
+  );
+
   it('repeats no write whose outcome is unknown', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
