@@ -1,4 +1,5 @@
 import type { DeliveryResult } from '../operator/health/metrics.ts';
+import { messageOf } from '../operator/messages.ts';
 import { type Deliveries, reportDelivery } from '../operator/notifications/deliveries.ts';
 import { type RememberedEvents, withoutMentions } from '../operator/notifications/notification-events.ts';
 import { Notifier } from '../operator/notifications/notifier.ts';
@@ -9,7 +10,7 @@ import type { Network } from '../platform/web-client.ts';
 import type { Secret } from '../values/value.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 import { storableJson } from './database/fleet-database.ts';
-import { takeFreezeEvents } from './rows/freeze-rows.ts';
+import { storeToldFreeze, takeFreezeEvents } from './rows/freeze-rows.ts';
 import { storedValue, storeValue } from './rows/notified-rows.ts';
 
 interface NotificationsOptions {
@@ -47,6 +48,8 @@ export class FleetNotifications {
   readonly #options: NotificationsOptions;
   /** The latest notification of each workspace, by address. */
   readonly #notifications = new Map<string, Notification>();
+  /** The notifications of freezes that are not stored yet. */
+  readonly #freezes = new Set<Promise<void>>();
 
   constructor(options: NotificationsOptions) {
     this.#options = options;
@@ -70,20 +73,29 @@ export class FleetNotifications {
     });
   }
 
-  /** Notifies the fleet's webhooks of freezes and resumes, unless another process has done so. */
-  async notifyFreezes({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
-    const { database, deliveries, onResult } = this.#options;
+  /**
+   * Sends the notifications of freezes and resumes to the fleet's webhooks in the background, unless another process has done so.
+   * @param process the id of this process. If it dies before the deliveries, another process sends the notifications again.
+   */
+  async notifyFreezes(process: string, { receivers, network, link, log }: FreezeReceivers): Promise<void> {
+    const { database, onResult } = this.#options;
     if (receivers.length === 0) return;
-    for (const { event, at, by, because } of await takeFreezeEvents(database)) {
+    for (const { id, event, at, by, because } of await takeFreezeEvents(database, process)) {
       const time = at.toISOString();
       const sentence = event === 'frozen' ? `${by} froze the fleet: ${because}` : `${by} resumed the fleet`;
       const text = withoutMentions(`voxform: ${escapeControls(sentence)}${link === undefined ? '' : `\n${link}`}`);
       const body = JSON.stringify({ event, text, by, because, time, url: link ?? null });
-      for (const { url, shown } of receivers)
-        deliveries.add({
+      const results = receivers.map(({ url, shown }) =>
+        this.#deliver({
           ...{ url, shown, header: undefined, body, network: network(new URL(url.reveal())) },
           onResult: (result, problem) => reportDelivery(result, problem, { shown, log, onResult }),
-        });
+        }),
+      );
+      const stored = Promise.all(results)
+        .then((areComplete) => (areComplete.includes(false) ? undefined : storeToldFreeze(database, { id, event })))
+        .catch((error: unknown) => log.entry('warning', `cannot store a notification: ${messageOf(error)}`))
+        .finally(() => this.#freezes.delete(stored));
+      this.#freezes.add(stored);
     }
   }
 
@@ -92,7 +104,21 @@ export class FleetNotifications {
     const notifications = [...this.#notifications.values()];
     await Promise.allSettled(notifications.map(({ events }) => events));
     await this.#options.deliveries.flush(milliseconds);
-    await Promise.all(notifications.map(({ stored }) => stored));
+    await Promise.all([...this.#freezes, ...notifications.map(({ stored }) => stored)]);
+  }
+
+  /** Returns a promise that resolves when the receiver has accepted or rejected the delivery; to false if this process ended before. */
+  #deliver(delivery: Parameters<Deliveries['add']>[0]): Promise<boolean> {
+    const { deliveries } = this.#options;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    deliveries.add({
+      ...delivery,
+      onResult(...result) {
+        delivery.onResult(...result);
+        if (result[0] !== 'delayed') resolve(!deliveries.hasEnded);
+      },
+    });
+    return promise;
   }
 
   /** @param results receives a promise per delivery, which resolves to false if the process ended before the delivery. */
@@ -103,18 +129,8 @@ export class FleetNotifications {
       results,
     }: { readonly remembered: RememberedEvents | undefined; readonly results: Promise<boolean>[] },
   ): RememberedEvents {
-    const { deliveries, onResult } = this.#options;
-    const add: Deliveries['add'] = (delivery) => {
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      results.push(promise);
-      deliveries.add({
-        ...delivery,
-        onResult(...result) {
-          delivery.onResult(...result);
-          if (result[0] !== 'delayed') resolve(!deliveries.hasEnded);
-        },
-      });
-    };
+    const { onResult } = this.#options;
+    const add: Deliveries['add'] = (delivery) => void results.push(this.#deliver(delivery));
     const notifier = new Notifier({ log, redact, onResult, remembered, deliveries: { add } });
     notifier.finished(report);
     return notifier.remembered;

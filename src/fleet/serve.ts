@@ -32,8 +32,8 @@ export interface ServeOptions
   readonly retention: number;
   /** The code host of each source whose pull requests are planned, by source name. */
   readonly pullHosts?: ReadonlyMap<string, PullHost> | undefined;
-  /** Notifies webhooks of freezes. Called when the fleet is frozen or resumed, and with each heartbeat. */
-  readonly notifyFreezes?: (() => Promise<void>) | undefined;
+  /** Notifies webhooks of freezes. Called with the id of this process when the fleet is frozen or resumed, and with each heartbeat. */
+  readonly notifyFreezes?: ((process: string) => Promise<void>) | undefined;
   /** The public address of the page. */
   readonly address?: string | undefined;
 }
@@ -263,7 +263,7 @@ export class FleetServer {
   }
 
   #notifyFreezes(): void {
-    this.#begin(this.#options.notifyFreezes?.() ?? Promise.resolve());
+    this.#begin(this.#options.notifyFreezes?.(this.id) ?? Promise.resolve());
   }
 
   async #removeOldCheckouts(): Promise<void> {

@@ -3,13 +3,22 @@
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { FleetNotifications } from '../../src/fleet/notifications.ts';
-import { latestFreezes } from '../../src/fleet/rows/freeze-rows.ts';
+import {
+  endFreeze,
+  latestFreezes,
+  startFreeze,
+  storeToldFreeze,
+  takeFreezeEvents,
+} from '../../src/fleet/rows/freeze-rows.ts';
+import { storeHeartbeat } from '../../src/fleet/rows/process-rows.ts';
 import { systemClock } from '../../src/operator/clock.ts';
 import { Deliveries } from '../../src/operator/notifications/deliveries.ts';
 import { Secret } from '../../src/values/value.ts';
 import { projectFile } from '../cli/workspace.ts';
 import { listenHttp } from '../platform/listen.ts';
+import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { KEY } from './server-options.ts';
@@ -218,7 +227,8 @@ it('tells receivers of a freeze that no process has seen', async () => {
     const receivers = [{ url: new Secret('hook', `${url}/hook`), shown: 'a receiver' }];
     const network = () => ({ proxy: undefined, ca: undefined });
     await fleet.server({
-      notifyFreezes: () => notifications.notifyFreezes({ receivers, network, link: undefined, log: { entry() {} } }),
+      notifyFreezes: (process) =>
+        notifications.notifyFreezes(process, { receivers, network, link: undefined, log: { entry() {} } }),
     });
     await fleet.until(() => seen.length === 2);
     await fleet.control.freeze(freeze);
@@ -230,4 +240,60 @@ it('tells receivers of a freeze that no process has seen', async () => {
     { event: 'resumed', by: 'bob' },
     { event: 'frozen' },
   ]);
+});
+
+it('tells receivers again what a process did not deliver before it died', async () => {
+  let status = 503;
+  const { url, seen } = await listenHttp((_, response) => void response.writeHead(status).end());
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  await setUpTables(database);
+  const receivers = ['a', 'b'].map((path) => ({ url: new Secret('hook', `${url}/${path}`), shown: 'a receiver' }));
+  const network = () => ({ proxy: undefined, ca: undefined });
+  const process = async (id: string) => {
+    const serving = { id, host: 'here', pid: 1, version: '1', slots: 1, sources: {} };
+    await storeHeartbeat(database, serving, { isEnding: false, runs: [] });
+    const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
+    const notifications = new FleetNotifications({ database, deliveries, onResult() {} });
+    return {
+      tell: () => notifications.notifyFreezes(id, { receivers, network, link: undefined, log: { entry() {} } }),
+      end: (milliseconds: number) => notifications.end(milliseconds),
+    };
+  };
+  const events = () => [...new Set(seen.map(({ url: path, body }) => `${path} ${JSON.parse(body).event}`))].sort();
+  const [first, second] = [await process('first'), await process('second')];
+  await startFreeze(database, freeze);
+  await first.tell();
+  await expect.poll(events).toEqual(['/a frozen', '/b frozen']);
+  await endFreeze(database, 'bob');
+  await first.end(0);
+  await step('the process is gone without an answer', async () => {
+    await database.query(`UPDATE voxform_fleet.processes SET heard_at = now() - interval '2 min' WHERE id = 'first'`);
+    seen.length = 0;
+    status = 200;
+    await second.tell();
+    await second.end(10_000);
+    expect(events()).toEqual(['/a frozen', '/a resumed', '/b frozen', '/b resumed']);
+  });
+  const third = await process('third');
+  await third.tell();
+  await third.end(10_000);
+  expect(seen).toHaveLength(4);
+});
+
+it('tells the end of a freeze while its beginning is still being told', async () => {
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  await setUpTables(database);
+  for (const id of ['first', 'second']) {
+    const serving = { id, host: 'here', pid: 1, version: '1', slots: 1, sources: {} };
+    await storeHeartbeat(database, serving, { isEnding: false, runs: [] });
+  }
+  const take = async (process: string) => (await takeFreezeEvents(database, process)).map(({ event }) => event);
+  await startFreeze(database, freeze);
+  expect([await take('first'), await take('second'), await take('first')]).toEqual([['frozen'], [], []]);
+  await endFreeze(database, 'bob');
+  expect([await take('second'), await take('first')]).toEqual([['resumed'], []]);
+  await storeToldFreeze(database, { id: '1', event: 'resumed' });
+  await storeToldFreeze(database, { id: '1', event: 'frozen' });
+  await database.query('DELETE FROM voxform_fleet.processes');
+  expect(await take('third')).toEqual([]);
 });

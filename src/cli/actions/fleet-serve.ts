@@ -105,8 +105,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     pullHosts: pulls.hosts,
     address: fleet.address,
     grace,
-    notifyFreezes: () =>
-      notifications.notifyFreezes({
+    notifyFreezes: (process) =>
+      notifications.notifyFreezes(process, {
         receivers,
         network: (target) => ({ proxy: proxyFor(target, env), ca: undefined }),
         link: fleet.address,

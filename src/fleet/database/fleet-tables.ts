@@ -328,6 +328,12 @@ CREATE INDEX workspaces_origin ON workspaces ((coalesce(substring(base_url from 
 CREATE INDEX notified_requests ON notified (address) WHERE key = 'request';
 CREATE INDEX plans_ended ON plans (coalesce(decided_at, made_at)) WHERE state IN ('rejected', 'stale', 'applied')`,
   },
+  {
+    compatibleFrom: 1,
+    statements: `ALTER TABLE freezes ADD COLUMN telling text;
+COMMENT ON COLUMN freezes.told IS 'The last event that the webhooks of the fleet received: frozen or resumed.';
+COMMENT ON COLUMN freezes.telling IS 'The last event that a process began to send to them, and the id of the process.'`,
+  },
 ];
 
 /** Returns the statements that grant a role access to a schema. @param schema an identifier that needs no quotes. */

@@ -1,5 +1,6 @@
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { IS_DEAD } from './process-rows.ts';
 
 /** A freeze of the fleet. Until it ends, no process writes to a platform. */
 export interface Freeze {
@@ -64,6 +65,8 @@ SELECT id FROM ended`,
 
 /** The start or the end of a freeze. */
 interface FreezeEvent {
+  /** The id of the freeze. */
+  readonly id: string;
   readonly event: 'frozen' | 'resumed';
   readonly at: Date;
   readonly by: string;
@@ -73,14 +76,31 @@ interface FreezeEvent {
 /** The SQL expression for the last event of a freeze. */
 const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
-/** Claims the freeze events that no process has claimed yet, oldest first. The caller must send their notifications. */
-export async function takeFreezeEvents({ query }: FleetStatements): Promise<readonly FreezeEvent[]> {
+/** Returns the SQL condition that a live process sends the notifications of an event. */
+const isBeingTold = (event: string): string =>
+  `EXISTS (SELECT FROM ${S}.processes p WHERE NOT (${IS_DEAD}) AND telling = ${event} || ' ' || p.id)`;
+
+/**
+ * Claims for a process the freeze events that were not told, oldest first, except those that another live process tells. The caller must
+ * send their notifications, and then call `storeToldFreeze`.
+ */
+export async function takeFreezeEvents({ query }: FleetStatements, process: string): Promise<readonly FreezeEvent[]> {
   const rows = await query(
-    `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${LAST_EVENT} FOR UPDATE),
-taken AS (UPDATE ${S}.freezes SET told = CASE WHEN news.ended_at IS NULL THEN 'frozen' ELSE 'resumed' END
+    `WITH news AS (SELECT *, ${isBeingTold("'frozen'")} AS is_begun FROM ${S}.freezes
+  WHERE told IS DISTINCT FROM ${LAST_EVENT} AND NOT ${isBeingTold(LAST_EVENT)} FOR UPDATE),
+taken AS (UPDATE ${S}.freezes SET telling = CASE WHEN news.ended_at IS NULL THEN 'frozen ' ELSE 'resumed ' END || $1
   FROM news WHERE news.id = freezes.id)
-SELECT 'frozen' AS event, at, by, because FROM news WHERE told IS NULL
-UNION ALL SELECT 'resumed', ended_at, ended_by, because FROM news WHERE ended_at IS NOT NULL ORDER BY at`,
+SELECT id::text, 'frozen' AS event, at, by, because FROM news WHERE told IS NULL AND NOT is_begun
+UNION ALL SELECT id::text, 'resumed', ended_at, ended_by, because FROM news WHERE ended_at IS NOT NULL ORDER BY at`,
+    process,
   );
   return rows as readonly unknown[] as readonly FreezeEvent[];
+}
+
+/** Stores that an event was told, so that no process tells it again. */
+export async function storeToldFreeze(
+  { query }: FleetStatements,
+  { id, event }: Pick<FreezeEvent, 'id' | 'event'>,
+): Promise<void> {
+  await query(`UPDATE ${S}.freezes SET told = $2 WHERE id = $1::bigint AND told IS DISTINCT FROM 'resumed'`, id, event);
 }

@@ -13,9 +13,10 @@ import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { IS_ACTIVE } from './member-rows.ts';
+import { IS_DEAD } from './process-rows.ts';
 import { type ExternalState, LEFT, OUTSIDE } from './run-rows.ts';
 import { beginsWith } from './search-terms.ts';
-import { IS_DEAD, IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, sqlOf } from './status-rows.ts';
+import { IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, sqlOf } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 

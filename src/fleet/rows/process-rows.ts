@@ -17,6 +17,9 @@ interface ProcessHeartbeat {
   readonly runs: readonly { readonly address: string; readonly since: string }[];
 }
 
+/** The SQL condition for a process without heartbeats. */
+export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
+
 const S = FLEET_SCHEMA;
 
 /** Stores a heartbeat of a process with its current runs. Removes processes that sent no heartbeat for a day. */

@@ -8,9 +8,8 @@ import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { currentFreeze, type Freeze } from './freeze-rows.ts';
 import { IS_ACTIVE, IS_REMOVED } from './member-rows.ts';
+import { IS_DEAD } from './process-rows.ts';
 
-/** The SQL condition for a process without heartbeats. */
-export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 /** The SQL interval after which a check is stale. */
 const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.minMilliseconds}) * interval '1 millisecond'`;
 
