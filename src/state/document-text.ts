@@ -25,15 +25,14 @@ const END_LENGTH = BEFORE_DIGEST.length + `"${DIGEST}"`.length + 64 + AFTER_DIGE
 
 /** Returns the document as JSON with sorted keys, indented by two spaces. The last key is the digest of all bytes before it. */
 export function stateBytes(document: StoredDocument): Buffer {
-  const parts: Buffer[] = [];
-  let length = END_LENGTH;
-  for (const part of contentParts(document)) {
-    const bytes = Buffer.from(part);
-    length += bytes.length;
-    refuseTooLarge(length);
-    parts.push(bytes);
-  }
-  return Buffer.concat([...parts, Buffer.from(endAfter(parts))]);
+  let length = 0;
+  for (const part of contentParts(document)) length += Buffer.byteLength(part);
+  refuseTooLarge(length + END_LENGTH);
+  const bytes = Buffer.allocUnsafe(length + END_LENGTH);
+  let written = 0;
+  for (const part of contentParts(document)) written += bytes.write(part, written);
+  bytes.write(endAfter([bytes.subarray(0, length)]), length);
+  return bytes;
 }
 
 /** Returns the digest that `stateBytes` writes for the document. */
