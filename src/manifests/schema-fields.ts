@@ -66,7 +66,7 @@ export function suggestField(root: unknown, path: DocumentPath, key: string): Su
   return { text: didYouMeanOneOf(all.filter((each) => lastKey(each) === distant).map(quoted)) };
 }
 
-function lastKey(path: string): string {
+export function lastKey(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 

@@ -1,3 +1,4 @@
+import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
@@ -136,7 +137,9 @@ export class RunLogger implements RunObserver {
     const { hold, plan, selection } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
-      hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(isPlanned).map(keyOf)])];
+      hold === undefined || !isNeeded
+        ? []
+        : [JSON.stringify([hold, plan.resources.filter(({ action }) => writes.has(action)).map(keyOf)])];
     const isNew = this.#reported.update('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.reason === 'guard' || hold.reason === 'policy';
@@ -144,7 +147,9 @@ export class RunLogger implements RunObserver {
     this.#entry(isNew ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
       event: 'held',
       why: hold.reason,
-      resources: plan.resources.filter(isPlanned).map(({ address, action }) => ({ address, action })),
+      resources: plan.resources
+        .filter(({ action }) => writes.has(action))
+        .map(({ address, action }) => ({ address, action })),
     });
   }
 
@@ -211,10 +216,6 @@ export class RunLogger implements RunObserver {
 
 function shortCommit(commit: string): string {
   return commit.slice(0, 10);
-}
-
-function isPlanned({ action }: PlannedResource): boolean {
-  return appliedActions.some((each) => each === action);
 }
 
 function keyOfDrift({ address, digest }: DriftedResource): string {

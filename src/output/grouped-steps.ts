@@ -1,10 +1,10 @@
 import { recordUrl } from '../engine/plan/dashboard-links.ts';
+import { writes } from '../engine/plan/plan-actions.ts';
 import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { UNCONFIRMED_CREATE_STEPS } from '../problems/unconfirmed-steps.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
-import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { isTask, stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
@@ -86,7 +86,7 @@ export function sharedSteps(
   if (full) return { shared: [], resources, without: (resource) => resource };
   const ownedSteps = resources.flatMap((resource) =>
     (resource.steps ?? [])
-      .filter((step) => isTask(step) && (isApplied(resource) || isFullyDescribed(resource)))
+      .filter((step) => isTask(step) && (writes.has(resource.action) || isFullyDescribed(resource)))
       .map((step) => ({ resource, step })),
   );
   const many = stepsOfMany(ownedSteps, options);
@@ -103,7 +103,7 @@ export function sharedSteps(
     const remaining = steps.filter((step) => !own.some((each) => each.step === step));
     if (remaining.length === steps.length) return resource;
     if (remaining.length > 0) return { ...rest, steps: remaining };
-    return isApplied(resource) ? rest : undefined;
+    return writes.has(resource.action) ? rest : undefined;
   };
   return {
     shared: [...unconfirmed, ...many.map(({ shared }) => shared)],
@@ -216,8 +216,4 @@ function isFullyDescribed(resource: PlannedResource): boolean {
     steps.every(isSetting) &&
     changes.every((change) => change.manual && change.cause !== 'both' && change.referents === undefined)
   );
-}
-
-function isApplied({ action }: PlannedResource): boolean {
-  return appliedActions.some((each) => each === action);
 }

@@ -1,4 +1,3 @@
-import type { RecordVersion } from '../kinds/kind.ts';
 import { createSecretNumbers } from '../output/field-view.ts';
 import { type Html, html } from '../output/html/html.ts';
 import { impactSections } from '../output/html/impact-html.ts';
@@ -43,8 +42,7 @@ export async function callsHtml(
   // A fleet stores the result, which must not contain values that a sealed state protects.
   const isSealed = workspace.state.seal !== undefined;
   return opened.withClient({}, async (client) => {
-    const listed: RecordVersion[] = [];
-    for await (const each of versions.list(client, id)) listed.push(each);
+    const listed = await Array.fromAsync(versions.list(client, id));
     const changes = await versionChanges(record, { client, listed, limit: MAX_VERSIONS, isSealed, redact });
     const impact = await measureImpact({ address, id, versions, listed, client, workspace, since });
     return redact(html`${versionsHtml(changes)}${impactSections(impact)}`.text);

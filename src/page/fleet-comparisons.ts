@@ -1,6 +1,6 @@
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
-import { claimComparison, storeComparison } from '../fleet/rows/comparison-rows.ts';
+import { type ComparisonRequest, claimComparison, storeComparison } from '../fleet/rows/comparison-rows.ts';
 import type { MemberRuns } from '../fleet/run-member.ts';
 import { isExpected, messageOf } from '../operator/messages.ts';
 import { originOf } from '../platform/base-url.ts';
@@ -17,12 +17,6 @@ interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'sh
   /** The maximum duration of a comparison in milliseconds. */
   readonly timeoutMs: number;
   onError(error: unknown): void;
-}
-
-interface ComparisonRequest {
-  readonly address: string;
-  readonly resource: string;
-  readonly by: string;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { networkOf } from '../operator/health/admission.ts';
+import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
@@ -219,11 +220,7 @@ export function createPage(options: SiteOptions): Page {
 
 /** False for a URL with invalid escapes, or with NUL, which PostgreSQL rejects and no name contains. */
 function isDecodable(url: string): boolean {
-  try {
-    return !decodeURIComponent(url).includes('\0');
-  } catch {
-    return false;
-  }
+  return attempt(() => decodeURIComponent(url))?.includes('\0') === false;
 }
 
 /** Returns the value of the `Allow` header for a path; undefined if there is no such page. */

@@ -1,5 +1,7 @@
 import type { PlanDocument, PlannedChange } from '../engine/plan/plan-document.ts';
+import type { Comparison } from '../fleet/rows/comparison-rows.ts';
 import type { Freeze, ListedFreeze } from '../fleet/rows/freeze-rows.ts';
+import type { WorkspaceFilter } from '../fleet/rows/page-rows.ts';
 import type { ListedPull, PullRow, PullsProblem, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { SearchHit } from '../fleet/rows/search-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
@@ -29,21 +31,12 @@ export interface WorkspaceRow {
 
 export const listOrders = ['status', 'address', 'since', 'due'] as const;
 
-export interface ListQuery {
-  readonly status: WorkspaceStatus | undefined;
-  readonly needs: Need | undefined;
-  readonly source: string | undefined;
-  /** Selects workspaces with a resource that has this label, such as `team=sales`. */
-  readonly label: string | undefined;
+export interface ListQuery extends WorkspaceFilter {
   /** Selects workspaces whose address, or a word in it, starts with this string. */
   readonly q: string | undefined;
   readonly sort: (typeof listOrders)[number];
-  /** Selects only addresses that sort after this one. */
-  readonly after?: string | undefined;
   /** The number of the page, starting at 1. */
   readonly page: number;
-  /** The number of rows on a page. */
-  readonly limit: number;
 }
 
 /** Selects the listed resources of a workspace. */
@@ -231,13 +224,7 @@ interface SavedPlan {
   readonly plan: PlanDocument;
 }
 
-export interface ShownComparison {
-  readonly askedAt: Date;
-  readonly askedBy: string;
-  /** The result as HTML; undefined while calls are being read, and after a failure. */
-  readonly html: string | undefined;
-  readonly problem: string | undefined;
-}
+export type ShownComparison = Pick<Comparison, 'askedAt' | 'askedBy' | 'html' | 'problem'>;
 
 export const actionNames = ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan', 'compare-calls'] as const;
 

@@ -1,3 +1,4 @@
+import { attempt } from '../problems/attempt.ts';
 import { type ActionName, actionNames } from './page-data.ts';
 
 /** The lists that only the API provides. */
@@ -32,9 +33,5 @@ export function parseWorkspacePath(path: string): WorkspacePath | undefined {
 }
 
 function decode(path: string): string[] | undefined {
-  try {
-    return path.split('/').map(decodeURIComponent);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => path.split('/').map(decodeURIComponent));
 }

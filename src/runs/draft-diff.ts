@@ -15,7 +15,7 @@ import { foreignRecord } from '../platform/workspace-check.ts';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { describedObject } from '../values/described.ts';
-import { type Immutable, type Json, mapParts } from '../values/json.ts';
+import { type Immutable, mapStrings } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
 /* The differences between a draft and its published version, as plain data without secrets. The data is printed unchanged. */
@@ -138,12 +138,10 @@ export function redactedChange(
   { before, after, ...rest }: PlannedChange,
   redact: DraftDiffInput['redact'],
 ): PlannedChange {
-  const redacted = (value: Json): Json =>
-    typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, redacted);
   return {
     ...rest,
-    ...(before !== undefined && { before: redacted(before) }),
-    ...(after !== undefined && { after: redacted(after) }),
+    ...(before !== undefined && { before: mapStrings(before, redact) }),
+    ...(after !== undefined && { after: mapStrings(after, redact) }),
   };
 }
 

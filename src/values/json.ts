@@ -62,6 +62,11 @@ export function mapParts<In, Out>(value: In, change: (part: In, key: string | nu
   return mapped as Out;
 }
 
+/** Returns a copy in which all strings are changed, except keys. */
+export function mapStrings(value: Json, change: (text: string) => string): Json {
+  return typeof value === 'string' ? change(value) : mapParts<Json, Json>(value, (part) => mapStrings(part, change));
+}
+
 /** Assigns an own property, even for the key `__proto__`. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__')

@@ -68,13 +68,8 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   });
 }
 
-async function publishedOf(
-  { id, versions }: VersionedRecord,
-  client: PlatformClient,
-): Promise<readonly RecordVersion[]> {
-  const all: RecordVersion[] = [];
-  for await (const each of versions.list(client, id)) all.push(each);
-  return all;
+function publishedOf({ id, versions }: VersionedRecord, client: PlatformClient): Promise<readonly RecordVersion[]> {
+  return Array.fromAsync(versions.list(client, id));
 }
 
 function versionTable(all: readonly RecordVersion[], style: Style): string {

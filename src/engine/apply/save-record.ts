@@ -6,23 +6,25 @@ import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.t
 import { isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { recordedKey, ruleOf, valueInRecord } from '../decide/field-rules.ts';
-import { baselineOf, recordedOf, stateEntryOf, valuesToMask, wasIgnored } from '../decide/state-entry.ts';
+import {
+  baselineOf,
+  type EntryFacts,
+  recordedOf,
+  stateEntryOf,
+  valuesToMask,
+  wasIgnored,
+} from '../decide/state-entry.ts';
 import { differencesFromSent, type ValuesAfterWrite, valuesAfterCreate } from '../decide/write-response.ts';
 import { getRecord } from '../observe/read-records.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
-interface SavedRecord {
-  readonly record: ShownRecord;
+interface SavedRecord extends Pick<EntryFacts, 'record' | 'driftIgnored' | 'previous' | 'adopted'> {
   /** The record before an update. */
   readonly before?: ShownRecord;
   /** The leaves that count as applied from now on. */
   readonly leaves: Leaves;
   readonly sent: Leaves;
-  /** The applied leaves that others may have set. */
-  readonly driftIgnored: ReadonlySet<LeafPath>;
-  readonly previous: ResourceEntry | undefined;
-  readonly adopted: boolean;
 }
 
 /**
@@ -171,10 +173,6 @@ function mustReadAgain(
 }
 
 async function readAgain({ kind, client, workspaceId }: ResourceWrite, id: string): Promise<ShownRecord | undefined> {
-  try {
-    const observation = await getRecord(kind, { id, client, workspaceId });
-    return observation.status === 'shown' && observation.record.id === id ? observation.record : undefined;
-  } catch {
-    return undefined;
-  }
+  const observation = await getRecord(kind, { id, client, workspaceId }).catch(() => undefined);
+  return observation?.status === 'shown' && observation.record.id === id ? observation.record : undefined;
 }

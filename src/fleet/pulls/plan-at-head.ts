@@ -9,7 +9,7 @@ import { positionText } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { changesIn } from '../../runs/planning.ts';
 import type { RunSignals } from '../../runs/run-context.ts';
-import { type Json, mapParts } from '../../values/json.ts';
+import { mapStrings } from '../../values/json.ts';
 import { Redactor } from '../../values/redactor.ts';
 import { ruleOf } from '../fleet-file.ts';
 import type { PullPlan } from '../rows/pull-rows.ts';
@@ -98,7 +98,7 @@ export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedW
   return {
     result: isDenied ? 'denied' : changesIn(document) > 0 ? 'changes' : 'unchanged',
     digest: isDenied || settings.length > 0 ? undefined : approvalDigest(document),
-    plan: withoutSecrets(documentOf(visiblePlan), redactor),
+    plan: mapStrings(documentOf(visiblePlan), (text) => redactor.redact(text)),
     notes,
   };
 }
@@ -110,11 +110,4 @@ function settingsNote(settings: readonly string[], branch: string): string {
 
 function behindNote(branch: string): string {
   return `${branch} has newer changes to this project, which this plan does not contain. Update the branch of the request.`;
-}
-
-/** Redacts all strings of a plan, because values of the platform may repeat a secret. */
-function withoutSecrets(value: Json, { redact }: Redactor): Json {
-  const redacted = (part: Json): Json =>
-    typeof part === 'string' ? redact(part) : mapParts<Json, Json>(part, redacted);
-  return redacted(value);
 }

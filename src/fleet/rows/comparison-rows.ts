@@ -15,16 +15,19 @@ export interface Comparison {
   readonly askedAt: Date;
   readonly askedBy: string;
   readonly isRunning: boolean;
-  /** The result as HTML without secrets; undefined until it is complete. */
+  /** The result as HTML without secrets; undefined until it is complete, and after a failure. */
   readonly html: string | undefined;
   readonly problem: string | undefined;
 }
 
-interface ComparisonClaim {
+export interface ComparisonRequest {
   readonly address: string;
   readonly resource: string;
-  readonly baseUrl: string;
   readonly by: string;
+}
+
+interface ComparisonClaim extends ComparisonRequest {
+  readonly baseUrl: string;
   /** Milliseconds after which the comparison counts as failed. */
   readonly timeout: number;
 }

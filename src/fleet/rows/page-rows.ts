@@ -30,19 +30,23 @@ const orders = {
 
 type Order = keyof typeof orders;
 
-interface PageSelection {
+export interface WorkspaceFilter {
   readonly status: WorkspaceStatus | undefined;
   readonly needs: Need | undefined;
   readonly source: string | undefined;
-  /** A label of one of the workspace's resources. */
+  /** Selects workspaces with a resource that has this label, such as `team=sales`. */
   readonly label: string | undefined;
+  /** Selects only addresses that sort after this one. */
+  readonly after?: string | undefined;
+  /** The number of rows on a page. */
+  readonly limit: number;
+}
+
+interface PageSelection extends WorkspaceFilter {
   /** The beginning of the address or of a word in it. */
   readonly word: string | undefined;
   readonly order: Order;
-  /** Selects only workspaces with a later address. */
-  readonly after?: string | undefined;
   readonly offset: number;
-  readonly limit: number;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { NAME_SETTINGS } from '../../manifests/kind-schema.ts';
 import { nounOf } from '../../manifests/resource.ts';
+import { lastKey } from '../../manifests/schema-fields.ts';
 import { EXPORT_PLACEHOLDER } from '../../manifests/secret-reader.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Json } from '../../values/json.ts';
@@ -123,10 +124,6 @@ function textFileName({ draft, texts }: ExportedManifest, path: string): string 
   const key = lastKey(path);
   const isOnly = [...texts.keys()].filter((each) => lastKey(each) === key).length === 1;
   return `${draft.name}.${(isOnly ? key : path).replaceAll('_', '-')}.md`;
-}
-
-function lastKey(path: string): string {
-  return path.slice(path.lastIndexOf('.') + 1);
 }
 
 export function projectFile(

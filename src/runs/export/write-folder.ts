@@ -133,8 +133,7 @@ async function moveInto(
   { target, fresh, old }: { readonly target: string; readonly fresh: string; readonly old: string },
   last: string | undefined,
 ): Promise<string[]> {
-  const moves: Move[] = [];
-  for await (const each of movesInto(target, fresh)) moves.push(each);
+  const moves = await Array.fromAsync(movesInto(target, fresh));
   moves.sort((a, b) => Number(a.file === last) - Number(b.file === last));
   const done: Move[] = [];
   const saved: string[] = [];
