@@ -158,10 +158,7 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
   const last = cursor.path.at(-1);
   switch (last) {
     case '$ref':
-      return choices(
-        'reference',
-        referableNames(snapshot, { kind: requiredKind(place.takes), own: ownAddress(cursor.value) }),
-      );
+      return choices('reference', referableNames(snapshot, requiredKind(place.takes), ownAddress(cursor.value)));
     case '$secret':
       return choices('value', secretNames(snapshot));
     case '$var':
@@ -170,7 +167,7 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
       return choices('value', environmentNames(snapshot));
     case '$file': {
       const folder = path.join(snapshot.folder, role === 'manifest' ? path.dirname(file) : '');
-      return fileNames(snapshot, { folder, typed: cursor.typed }).map((each) => ({
+      return fileNames(snapshot, folder, cursor.typed).map((each) => ({
         ...each,
         is: each.name.endsWith('/') ? 'folder' : 'file',
       }));

@@ -91,7 +91,7 @@ export class EditorSession {
     if (loads === undefined || snapshot?.project === undefined) return undefined;
     const { project, workspace } = snapshot;
     const workspaces = [];
-    for (const each of selectWorkspaces(project, { names: 'all', env: loads.project.env })) {
+    for (const each of selectWorkspaces(project, 'all', loads.project.env)) {
       const { name, apiKey, secrets, baseUrl, workspaceId, ca } = each;
       const isKnown = this.#options.readsSecrets && secrets.isLocal;
       if (isKnown && apiKey.name !== '') await secrets.read([apiKey.name]);

@@ -21,7 +21,8 @@ export interface NameChoice {
 /** Returns possible addresses for a `$ref` in this workspace. If the field requires a kind, returns only addresses of that kind. */
 export function referableNames(
   snapshot: ProjectSnapshot,
-  { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
+  kind: string | undefined,
+  own: string | undefined,
 ): readonly NameChoice[] {
   const skips = skipMatcher(snapshot.workspace?.skip ?? []);
   const names = new Map(
@@ -72,10 +73,7 @@ export function environmentNames(snapshot: ProjectSnapshot): readonly NameChoice
 }
 
 /** Returns files and folders that continue the typed path, and the files of other `$file` values. */
-export function fileNames(
-  snapshot: ProjectSnapshot,
-  { folder, typed }: { readonly folder: string; readonly typed: string },
-): readonly NameChoice[] {
+export function fileNames(snapshot: ProjectSnapshot, folder: string, typed: string): readonly NameChoice[] {
   const root = snapshot.folder;
   const typedFolder = typed.slice(0, typed.lastIndexOf('/') + 1);
   const searchedFolder = path.resolve(folder, typedFolder);

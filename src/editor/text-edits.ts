@@ -21,7 +21,7 @@ export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonl
   const written = text.slice(range.start, range.end);
   // A block scalar, an alias, an anchor or a tag cannot be replaced by a plain value.
   if (/^[|>*&!]/.test(written) || written === '') return [];
-  return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
+  return textsFor(fix, written, isJson(text)).map((instead) => ({
     title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,
     change: { ...range, text: instead },
   }));
@@ -29,12 +29,7 @@ export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonl
 
 const TITLES = { add: 'Add quotes', remove: 'Remove the quotes' } as const;
 
-interface WrittenValue {
-  readonly written: string;
-  readonly json: boolean;
-}
-
-function textsFor(fix: Fix, { written, json }: WrittenValue): readonly string[] {
+function textsFor(fix: Fix, written: string, json: boolean): readonly string[] {
   const [quote = ''] = /^["']/.exec(written) ?? [];
   if ('instead' in fix) {
     return fix.instead.map((instead) => {

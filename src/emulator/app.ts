@@ -6,10 +6,7 @@ import { Refusal, refusalResponse } from './refusal.ts';
 import { addApiRoutes } from './routes.ts';
 
 /** Returns the emulator's HTTP application. Without `apiKey`, any bearer key is accepted. */
-export function emulatorApp(
-  emulated: Emulated,
-  { apiKey, dashboard }: { apiKey: string | undefined; dashboard: Dashboard },
-): Hono<EmulatorEnv> {
+export function emulatorApp(emulated: Emulated, apiKey: string | undefined, dashboard: Dashboard): Hono<EmulatorEnv> {
   const app = new Hono<EmulatorEnv>();
   app.notFound((c) => errorResponse(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
   app.onError((error) => errorResponse(error, emulated));

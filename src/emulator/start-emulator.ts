@@ -41,7 +41,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   const closing = new AbortController();
   const emulated = new Emulated(world, options.behaviour);
   const dashboard = new Dashboard(emulated);
-  const app = emulatorApp(emulated, { apiKey: options.apiKey, dashboard });
+  const app = emulatorApp(emulated, options.apiKey, dashboard);
   const { onRequest, host = '127.0.0.1' } = options;
   const handleRequest = requestPipeline({ app, emulated, onRequest, closing: closing.signal });
   const server = createAdaptorServer({

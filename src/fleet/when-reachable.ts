@@ -14,7 +14,8 @@ const MAX_PAUSE_MS = 15_000;
  */
 export async function retryUntilReachable<T>(
   work: () => Promise<T>,
-  { log, signal }: { readonly log: WatchLog; readonly signal: AbortSignal },
+  log: WatchLog,
+  signal: AbortSignal,
 ): Promise<T | undefined> {
   const reported = new RepeatFilter();
   for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(2 * wait, MAX_PAUSE_MS)) {

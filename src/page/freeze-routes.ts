@@ -6,13 +6,8 @@ import { type FreezeAction, freezeActions, freezeConflicts, type PageSource } fr
 import { type PageEnv, type PageResponses, readForm } from './page-responses.ts';
 import { freezeView, pageActionWords } from './views/small-views.ts';
 
-interface FreezeRoutes {
-  readonly source: PageSource;
-  readonly responses: PageResponses;
-}
-
 /** Adds the pages that freeze and resume a fleet. */
-export function addFreezeRoutes(app: Hono<PageEnv>, { source, responses }: FreezeRoutes): void {
+export function addFreezeRoutes(app: Hono<PageEnv>, source: PageSource, responses: PageResponses): void {
   const { freezing } = source;
   if (freezing === undefined) return;
   for (const action of freezeActions) {

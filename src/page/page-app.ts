@@ -187,9 +187,9 @@ export function createPage(options: SiteOptions): Page {
     const title = `${pull.source}#${pull.number}`;
     return responses.show(c, pullView(pull, plans, responses.context(c)), { title, section: 'pulls', live });
   });
-  addWorkspaceRoutes(app, { source, responses });
-  addFreezeRoutes(app, { source, responses });
-  addApiRoutes(app, { source, responses });
+  addWorkspaceRoutes(app, source, responses);
+  addFreezeRoutes(app, source, responses);
+  addApiRoutes(app, source, responses);
   app.notFound((c) => responses.showMissing(c, NO_SUCH_PAGE, '/'));
   app.onError((error, c) => {
     // An upload that the client aborted is not a server error.

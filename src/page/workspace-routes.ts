@@ -24,13 +24,8 @@ import { confirmView, pageActionWords } from './views/small-views.ts';
 import { planOf, workspaceView } from './views/workspace-view.ts';
 import { parseWorkspacePath, type WorkspacePath } from './workspace-path.ts';
 
-interface WorkspaceRoutes {
-  readonly source: PageSource;
-  readonly responses: PageResponses;
-}
-
 /** Adds the pages and actions of workspaces, resources and runs. */
-export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: WorkspaceRoutes): void {
+export function addWorkspaceRoutes(app: Hono<PageEnv>, source: PageSource, responses: PageResponses): void {
   app.get('/workspaces/*', async (c) => {
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith('/')) return c.redirect(pathname.replace(/\/+$/, '') + search, 301);

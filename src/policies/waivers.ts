@@ -25,10 +25,7 @@ interface WaiverResult {
 }
 
 /** Marks the denials of the rules in `names` as waived. */
-export function waived(
-  violations: readonly Violation[],
-  { names, because }: { readonly names: readonly string[]; readonly because: string },
-): WaiverResult {
+export function waived(violations: readonly Violation[], names: readonly string[], because: string): WaiverResult {
   const isWaived = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
   return {
     violations: violations.map((each) => (isWaived(each) ? { ...each, waived: because } : each)),

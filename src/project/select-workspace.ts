@@ -68,14 +68,12 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
 }
 
-interface SelectManyOptions {
-  /** The names in the order of use. `undefined` means the same as in `selectWorkspace`. */
-  readonly names: readonly (string | undefined)[] | 'all';
-  readonly env: Environment;
-}
-
-/** Returns the workspaces with these names, or all of them in the order of the project file. */
-export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectManyOptions): WorkspaceConfig[] {
+/** Returns the workspaces with these names, or all of them in the order of the project file. See `selectWorkspace` for an undefined name. */
+export function selectWorkspaces(
+  project: ProjectConfig,
+  names: readonly (string | undefined)[] | 'all',
+  env: Environment,
+): WorkspaceConfig[] {
   const selected = names === 'all' ? Object.keys(project.workspaces) : names;
   return selected.map((name) => selectWorkspace(project, { name, env }));
 }

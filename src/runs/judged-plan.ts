@@ -38,7 +38,7 @@ export async function withViolations(
   refuseInvalidWaivers(names, rules);
   // The reason is redacted, because it is stored in the plan and the history.
   const reason = opened.withoutSecrets(because);
-  const { violations, unneeded } = waived(allViolations, { names, because: reason });
+  const { violations, unneeded } = waived(allViolations, names, reason);
   const warnings = unneeded.map((name) => ({
     address: null,
     message: `--waive ${name} has no effect: this policy denies nothing.`,

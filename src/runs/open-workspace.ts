@@ -251,7 +251,7 @@ export async function openWorkspaces(
   names: readonly string[] | 'all',
 ): Promise<readonly OpenWorkspace[]> {
   const project = await openProject(context);
-  const selected = selectWorkspaces(project, { names, env: context.env });
+  const selected = selectWorkspaces(project, names, context.env);
   if (selected.length > 1) refuseOverrides(context.env);
   await readCredentials(selected, context.interrupts.requests);
   const declarations = declarationsOnce(project, { kinds, lookups });

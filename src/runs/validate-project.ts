@@ -45,7 +45,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
   try {
     const readsElsewhere = mode !== 'without-secrets';
     const project = await loadProject({ cwd, env, cacheFolder, local, readsElsewhere });
-    const selected = selectWorkspaces(project, { names, env });
+    const selected = selectWorkspaces(project, names, env);
     const read = await readDeclarations(project, options);
     const strays = strayManifests(project);
     const ruleSet = await loadRules(project, policies);

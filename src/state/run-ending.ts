@@ -7,10 +7,7 @@ import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';
 
-export function endingAfter(
-  error: unknown,
-  { signal, changed }: { readonly signal: AbortSignal | undefined; readonly changed: boolean },
-): RunEnding {
+export function endingAfter(error: unknown, signal: AbortSignal | undefined, changed: boolean): RunEnding {
   const result = signal?.aborted ? 'interrupted' : changed || !(error instanceof UserError) ? 'failed' : 'refused';
   return { result, error: recordedMessage(error) };
 }

@@ -73,7 +73,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     state.setSerial(next);
     return new StateSession(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
-    const outcome = endingAfter(error, { signal: options.lock.signal, changed: false });
+    const outcome = endingAfter(error, options.lock.signal, false);
     await lease.release({ outcome }).catch(() => undefined);
     throw error;
   }
@@ -289,7 +289,7 @@ export async function inSession<T>(
   try {
     return await work(session);
   } catch (error) {
-    session.note(endingAfter(error, { signal: options.lock.signal, changed: session.changed }));
+    session.note(endingAfter(error, options.lock.signal, session.changed));
     throw error;
   } finally {
     await session.close();
@@ -307,7 +307,7 @@ export async function withLease<T>(
   try {
     return await work(lease);
   } catch (error) {
-    outcome = endingAfter(error, { signal: request.signal, changed: false });
+    outcome = endingAfter(error, request.signal, false);
     throw error;
   } finally {
     await lease.release({ outcome });

@@ -161,7 +161,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   interrupts.finishesRequests = true;
   interrupts.onHangup = () => undefined;
   const { stop } = interrupts;
-  server = await retryUntilReachable(() => FleetServer.begin(options), { log, signal: stop });
+  server = await retryUntilReachable(() => FleetServer.begin(options), log, stop);
   if (server === undefined) return;
   await using _control = database.isEmbedded
     ? await listenForControl(database, control, controlSocket(cwd))

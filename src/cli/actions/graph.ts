@@ -24,7 +24,7 @@ export async function graph(context: Context, { address: addresses, output, grou
   const opened = await openWorkspace(context, { requireKey: false, requireState: false });
   const { resources } = requireValid(await opened.declared('offline'));
   const full = referenceGraph(resources);
-  refuseUnknown(addresses, { known: new Set(full.nodes.map(({ id }) => id)) });
+  refuseUnknown(addresses, new Set(full.nodes.map(({ id }) => id)));
   const shown = addresses.length === 0 ? full : connectedTo(full, addresses);
   const grouped = groupedGraph(shown, checkedGrouping(groupBy, shown));
   if (groupBy === undefined && grouped.groups.length > 1)

@@ -55,7 +55,7 @@ async function withDrift<T>(
     const { desired: resources, state, client } = prepared;
     const earlier = resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`));
     const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
-    refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
+    refuseUnknown(addresses, new Set([...known, ...state.pending.keys()]));
     const { plan } = await planAll(context, { ...prepared, opened, options: all });
     return work({ opened, state, resources, drift: driftOf(plan), client });
   });

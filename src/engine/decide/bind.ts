@@ -26,7 +26,8 @@ export interface Binding {
  */
 export function bindResources(
   resources: readonly Resource[],
-  { state, declared }: { readonly state: State; readonly declared: ReadonlySet<Address> },
+  state: State,
+  declared: ReadonlySet<Address>,
 ): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
   const releaseOf = releasesIn(state);
@@ -132,12 +133,12 @@ export function bindDesired(request: BindingRequest): Bound {
   for (const address of [...state.resources.keys(), ...state.pending.keys()]) kindNamed(kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(request.selection, { resources: desired, state });
-  refuseUnknown(request.allowReplace, { known: declared, option: '--allow-replace' });
+  refuseUnknown(request.allowReplace, declared, '--allow-replace');
   const named = request.allowRecreate.filter((each) => each !== 'all');
-  refuseUnknown(named, { known: declared, option: '--allow-recreate' });
+  refuseUnknown(named, declared, '--allow-recreate');
   const inScope = desired.filter(({ address }) => scope?.has(address) ?? true);
   return {
-    bindings: bindResources(inScope, { state, declared }),
+    bindings: bindResources(inScope, state, declared),
     declared,
     previous: new Set(desired.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`))),
     scope,

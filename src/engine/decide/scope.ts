@@ -28,7 +28,7 @@ export function scopeOf(
   const declared = new Map(resources.map((resource) => [resource.address, resource]));
   const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
   const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known, '--target') : [target]));
-  refuseUnknown(named, { known, option: '--target' });
+  refuseUnknown(named, known, '--target');
 
   const hasLabels = (resource: Resource): boolean =>
     wantedLabels.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
@@ -71,7 +71,8 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
 /** @throws UserError for an unknown address. The message suggests the most similar known address. */
 export function refuseUnknown(
   addresses: Iterable<Address>,
-  { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },
+  known: ReadonlySet<Address>,
+  option?: string | undefined,
 ): void {
   for (const address of addresses) {
     if (known.has(address)) continue;

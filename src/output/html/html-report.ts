@@ -260,7 +260,7 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
       [
         ...listed,
         rest > 0 && html`<p class="faint">and ${rest} more${elsewhere}</p>`,
-        rows.size > 0 && tableHtml([...rows], { key: group.key, views }),
+        rows.size > 0 && tableHtml([...rows], group.key, views),
       ],
       '\n',
     );

@@ -167,10 +167,7 @@ export function listedInTable(resources: readonly PlannedResource[]): readonly P
 }
 
 /** Returns a table with a row for each resource. The details of each row are folded, and so is a table of unchanged resources. */
-export function tableHtml(
-  resources: readonly PlannedResource[],
-  { key, views }: { readonly key: string; readonly views: FieldViewOptions },
-): Html {
+export function tableHtml(resources: readonly PlannedResource[], key: string, views: FieldViewOptions): Html {
   const rows = resources.map((resource) => {
     const { address, id, source } = resource;
     const position = source !== null && html`<code class="faint">${`${source.file}:${source.line}`}</code>`;

@@ -19,11 +19,6 @@ import {
   workspaceRowJson,
 } from './api-json.ts';
 
-interface ApiRoutes {
-  readonly source: PageSource;
-  readonly responses: PageResponses;
-}
-
 interface Paging {
   readonly page: number;
   readonly limit: number;
@@ -33,7 +28,7 @@ const API = '/api/v1';
 const NO_ROUTE = 'There is no such path. See /api/v1/schema.';
 
 /** Adds read-only routes that serve the contents of the page as JSON. */
-export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoutes): void {
+export function addApiRoutes(app: Hono<PageEnv>, source: PageSource, responses: PageResponses): void {
   const respond = <Name extends ApiName>(c: PageContext, _: Name, document: ApiDocument<Name>) =>
     responses.sendJson(c, document);
   const refuse = (c: PageContext, problems: readonly string[]) => responses.refuse(c, 400, problems.join(' '));

@@ -293,15 +293,12 @@ function fieldValueAt(side: Side, member: Member, field: ComparedField): FieldVa
   }
   const fingerprint = isFingerprint(recorded) ? recorded.$fingerprint : undefined;
   const sent = plainOf(recorded);
-  const value = sent === undefined ? secretSent(side, { desired, recorded }) : byAddress(sent, side, field);
+  const value = sent === undefined ? secretSent(side, desired, recorded) : byAddress(sent, side, field);
   return { value, verified: false, fingerprint, sensitive };
 }
 
 /** Returns the value in the manifest, which contains a secret, if it equals the last sent value. */
-function secretSent(
-  side: Side,
-  { desired, recorded }: { desired: Value | undefined; recorded: Json | undefined },
-): Json | undefined {
+function secretSent(side: Side, desired: Value | undefined, recorded: Json | undefined): Json | undefined {
   if (desired === undefined || recorded === undefined) return undefined;
   const complete = withReferences(desired, (reference) => side.idOf(reference));
   if (references(complete).length > 0) return undefined;

@@ -11,7 +11,7 @@ const pending = { since: '2030-01-01T00:00:00Z', recorded: {} };
 /** Each address with the one that the state knows it by, and with the id that is to be read. */
 function bound(resources: readonly Resource[], state: State): Record<string, string> {
   const declared = new Set(resources.map(({ address }) => address));
-  const bindings = bindResources(resources, { state, declared });
+  const bindings = bindResources(resources, state, declared);
   return Object.fromEntries(
     [...bindings].map(([address, { previousAddress, entry, pending: open, id }]) => [
       address,
@@ -82,10 +82,10 @@ describe('binding resources to state entries', () => {
         const entries = known.map((each, index) => [`Agent/${each}`, entryOf({}, { id: `A${index}` })]);
         const past = stateOf(Object.fromEntries(entries));
         const declared = new Set(resources.map(({ address }) => address));
-        const once = bindResources(resources, { state: past, declared });
+        const once = bindResources(resources, past, declared);
         const used = [...once.values()].flatMap(({ entry }) => (entry === undefined ? [] : [entry.id]));
         expect(new Set(used).size).toBe(used.length);
-        const again = bindResources(resources.toReversed(), { state: past, declared });
+        const again = bindResources(resources.toReversed(), past, declared);
         expect(Object.fromEntries(again)).toEqual(Object.fromEntries(once));
       }),
     );

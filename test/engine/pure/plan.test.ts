@@ -367,7 +367,7 @@ const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
 /** What the platform shows of resources, as `observe` would find it in its lists and by their ids. */
 function look(resources: readonly Resource[], state: State, shown: readonly ShownRecord[]): Observed {
   const declared = new Set(resources.map(({ address }) => address));
-  const found = [...bindResources(resources, { state, declared })].map(
+  const found = [...bindResources(resources, state, declared)].map(
     ([address, { resource, id, pending }]): [string, ShownRecord | 'missing' | 'absent'] => {
       const kind = kinds.get(resource.kind);
       const key = pending?.natural_key ?? kind?.naturalKey?.(resource.spec)?.key;

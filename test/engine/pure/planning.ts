@@ -51,7 +51,7 @@ function inputOf({
 }: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
   return {
-    bindings: bindResources(resources, { state, declared }),
+    bindings: bindResources(resources, state, declared),
     declared,
     previous: new Set([
       ...resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),

@@ -72,6 +72,6 @@ describe('what a run is about', () => {
   });
 
   it('names the option with an unknown address', () => {
-    expect(() => refuseUnknown(['x'], { known: new Set(), option: '--allow-replace' })).toThrow('--allow-replace x');
+    expect(() => refuseUnknown(['x'], new Set(), '--allow-replace')).toThrow('--allow-replace x');
   });
 });

@@ -92,10 +92,11 @@ export function writeStatement(schema: string, name: string, { change, base, oth
   const parts = [
     base.revision === undefined
       ? insertPart(schema, { generation: set.write ?? '', ...set })
-      : updatePart(schema, {
-          set: lock ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` } : set,
-          where: `${conditions(base, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
-        }),
+      : updatePart(
+          schema,
+          lock ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` } : set,
+          `${conditions(base, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
+        ),
   ];
   if (converted !== undefined) parts.push(...convertRows(schema, bind(converted.history)));
   else if (state !== undefined) parts.push(...keepEarlier(schema));
@@ -121,10 +122,7 @@ function insertPart(schema: string, set: Readonly<Record<string, string>>): stri
   VALUES ($1, ${Object.values(set).join(', ')}) ON CONFLICT (name) DO NOTHING RETURNING epoch, revision)`;
 }
 
-function updatePart(
-  schema: string,
-  { set, where }: { readonly set: Readonly<Record<string, string>>; readonly where: string },
-): string {
+function updatePart(schema: string, set: Readonly<Record<string, string>>, where: string): string {
   const assignments = Object.entries(set).map(([column, value]) => `${column} = ${value}`);
   return `written AS (UPDATE ${schema}.states SET revision = revision + 1, ${assignments.join(', ')}
   WHERE name = $1 AND ${where} RETURNING epoch, revision)`;
