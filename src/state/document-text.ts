@@ -181,9 +181,9 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice, isIntact = 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /* The text around the entries of `resources`, in the output of `stateBytes`. */
-const BEFORE_ENTRIES = '\n  "resources": {\n';
-const BETWEEN_ENTRIES = '\n    },\n';
-const AFTER_ENTRIES = '\n  }';
+const BEFORE_ENTRIES = Buffer.from('\n  "resources": {\n');
+const BETWEEN_ENTRIES = Buffer.from('\n    },\n');
+const AFTER_ENTRIES = Buffer.from('\n  }');
 
 /** Parses output of `stateBytes` entry by entry, because the text of the whole document would take as much memory as the bytes. */
 function parseByEntry(bytes: Buffer): unknown {

@@ -85,6 +85,7 @@ export function hasInexactNumber(value: unknown): boolean {
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return items.some((item) => isDeeperThan(item, levels - 1));
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(item, levels - 1));
+  for (const key in value) if (isDeeperThan((value as JsonObject)[key], levels - 1)) return true;
+  return false;
 }
