@@ -5,7 +5,7 @@ import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
 import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
-import { gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/run-git.ts';
+import { type GitSetting, gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/run-git.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { asDisposable } from '../../problems/as-disposable.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -33,8 +33,19 @@ const KEPT_REFS = 'refs/voxform/kept/';
 
 /** The default of `maxCommitBytes`. There is a limit because anyone can push any number of files of any size to a fork. */
 const MAX_COMMIT_BYTES = 256 * 1024 * 1024;
-/** Makes git stream objects above this size instead of holding them in memory. */
-const STREAM_LARGE_OBJECTS = ['core.bigFileThreshold', '8m'] as const;
+/**
+ * Settings for the fetch of a pull request's commit. git streams large objects instead of holding them in memory, and writes all objects to
+ * one file, whose size has a limit.
+ */
+const COMMIT_SETTINGS: readonly GitSetting[] = [
+  ['core.bigFileThreshold', '8m'],
+  ['fetch.unpackLimit', '1'],
+];
+/** Settings that remove the objects of pull requests after a day. Until then, git keeps them in one file instead of one file each. */
+const CLEAN_UP_SETTINGS: readonly GitSetting[] = [
+  ['gc.pruneExpire', '1.day.ago'],
+  ['gc.cruftPacks', 'true'],
+];
 
 /** Timeouts in milliseconds. The timeout for a pull request's commit is shorter, because fetches of the branch wait for this fetch. */
 const TIMEOUT_MS = 120_000;
@@ -100,7 +111,7 @@ export class GitProjects implements SourceReader {
     await this.#prepare(signal);
     if ((await this.#objectAt(`${commit}^{tree}`, signal)) === undefined) {
       const { maxCommitBytes: maxFileBytes = MAX_COMMIT_BYTES } = this.#options;
-      await this.#fetch(commit, signal, { maxFileBytes, settings: [STREAM_LARGE_OBJECTS], timeout: COMMIT_TIMEOUT_MS });
+      await this.#fetch(commit, signal, { maxFileBytes, settings: COMMIT_SETTINGS, timeout: COMMIT_TIMEOUT_MS });
     }
     return this.#contents(signal, async (objects) => ({ commit, ...(await this.#projectsAt(commit, objects)) }));
   }
@@ -157,7 +168,8 @@ export class GitProjects implements SourceReader {
     ];
     if (commands.length > 0) await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
     await this.#checkouts.keep(versions);
-    await this.#git(['gc', '--auto', '--quiet'], { signal }).catch(() => undefined);
+    const call = { signal, settings: CLEAN_UP_SETTINGS };
+    await this.#git(['gc', '--auto', '--quiet'], call).catch(() => undefined);
   }
 
   /** Returns the requested version, after fetching it if necessary; if it cannot be fetched, the newest version of the project. */
