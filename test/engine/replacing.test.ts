@@ -37,6 +37,42 @@ describe('a change that no update reaches', () => {
     expect(at(await w.plan(desired), 'Webhook/h').action).toBe('blocked');
   });
 
+  it('replaces a webhook once, although reads show another form of what creates return', async () => {
+    const w: Bench = await Bench.open(
+      {},
+      {
+        onRequest: ({ method }) => {
+          for (const { id, url } of method === 'GET' ? w.emulator.world.webhooks.values() : [])
+            w.emulator.dashboard.edit('webhooks', id, { url: url.replace(/\/?$/, '/') });
+          return undefined;
+        },
+      },
+    );
+    const desired = [webhook('h', { url: 'https://example.com/hook' }, { mayReplace: true })];
+    await w.apply(desired);
+    const report = await w.apply(desired);
+    expect(report.warnings.map(({ message }) => message).join()).toContain('changed url');
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    expect(w.emulator.world.webhooks.size).toBe(2);
+  });
+
+  it('replaces a number once, although lists show other digits than creates return', async () => {
+    const w: Bench = await Bench.open(
+      {},
+      {
+        onRequest: ({ method }) => {
+          for (const { id, number } of method === 'GET' ? w.emulator.world.numbers.values() : [])
+            w.emulator.dashboard.edit('numbers', id, { number: number.replace(/^0/, '+49') });
+          return undefined;
+        },
+      },
+    );
+    const desired = [number('n', { number: '030123456' }, { mayReplace: true })];
+    for (let run = 0; run < 3; run++) await w.apply(desired);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    expect(w.emulator.world.numbers.size).toBe(2);
+  });
+
   it('names the records that it may mean, each with its address where it has one', async () => {
     const w = await Bench.open();
     const other = number('other', { number: '+49302' });

@@ -15,7 +15,7 @@ import {
   wasIgnored,
 } from '../decide/state-entry.ts';
 import { differencesFromSent, type ValuesAfterWrite, valuesAfterCreate } from '../decide/write-response.ts';
-import { getRecord } from '../observe/read-records.ts';
+import { createRecheck } from '../observe/recheck.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
@@ -172,7 +172,9 @@ function mustReadAgain(
   });
 }
 
-async function readAgain({ kind, client, workspaceId }: ResourceWrite, id: string): Promise<ShownRecord | undefined> {
-  const observation = await getRecord(kind, { id, client, workspaceId }).catch(() => undefined);
+/** Reads a record right after a write. Returns undefined if that fails, because the write has succeeded. */
+export async function readAgain(facts: ResourceWrite, id: string): Promise<ShownRecord | undefined> {
+  const { at } = createRecheck(facts, { maxAgeMilliseconds: 0, now: facts.now });
+  const observation = await at(facts.kind, id).catch(() => undefined);
   return observation?.status === 'shown' && observation.record.id === id ? observation.record : undefined;
 }

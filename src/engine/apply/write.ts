@@ -12,7 +12,7 @@ import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBo
 import { digestOf, isComplete } from '../decide/compare.ts';
 import type { Observation } from '../decide/observed.ts';
 import { differencesFromSent, valuesAfterCreate } from '../decide/write-response.ts';
-import { orphanFor, replacedOrphan, saveRecord } from './save-record.ts';
+import { orphanFor, readAgain, replacedOrphan, saveRecord } from './save-record.ts';
 import { MissingReference, type ResourceWrite, UnexpectedResponse, UnrecordedIntent } from './writing.ts';
 
 /**
@@ -87,14 +87,20 @@ async function create(facts: ResourceWrite): Promise<string> {
   });
   refuseInvalidId(facts, record.id);
   facts.holders.set(idKey(planned.kind, record.id), planned.address);
-  return saveRecord(facts, {
-    record,
-    leaves,
-    sent: leaves,
-    driftIgnored: new Set(),
-    previous: undefined,
-    adopted: false,
-  });
+  const save = (shown: ShownRecord): Promise<string> =>
+    saveRecord(facts, {
+      record: shown,
+      leaves,
+      sent: leaves,
+      driftIgnored: new Set(),
+      previous: undefined,
+      adopted: false,
+    });
+  const id = await save(record);
+  // The response to the last create may have contained the sent values although reads return others. Each plan would replace the record.
+  const isReverted = planned.changes.some(({ cause }) => cause !== 'manifest');
+  const read = isReverted ? await readAgain(facts, id) : undefined;
+  return read === undefined ? id : save(read);
 }
 
 async function update(facts: ResourceWrite): Promise<string> {
