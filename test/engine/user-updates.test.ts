@@ -29,6 +29,27 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
   });
 
+  it('is not repeated forever where lists add to the modules that updates return', async () => {
+    const w: Bench = await Bench.open(
+      {},
+      {
+        onRequest: ({ method }) => {
+          for (const { id, modules } of method === 'GET' ? w.emulator.world.users.values() : [])
+            w.emulator.dashboard.edit('users', id, { modules: [...new Set([...modules, 'analytics'])] });
+          return undefined;
+        },
+      },
+    );
+    w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
+    const desired = [user('ann', { role: 'admin', modules: ['agents'] })];
+    await w.apply(desired);
+    expect(actionsIn(await w.plan(desired))).toEqual(['update WorkspaceUser/ann']);
+    await w.apply(desired);
+    const plan = await w.plan(desired);
+    expect(actionsIn(plan)).toEqual([]);
+    expect(plan.warnings.map(({ message }) => message).join()).toContain('modules');
+  });
+
   it('counts a workspace id that is no text as not shown', async () => {
     const { w, id } = await withAgents();
     const desired = [agent('a'), agent('b'), user('ann', { role: 'admin' })];

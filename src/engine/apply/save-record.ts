@@ -160,10 +160,10 @@ function mustReadAgain(
   { before, record: response, sent, previous: entry }: Updated,
   changes: readonly PlannedChange[],
 ): boolean {
-  if (kind.get === undefined) return false;
   // The response to the last update may have contained the sent value although reads return another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
+  if (kind.get === undefined) return false;
   return [...sent.keys()].some((path) => {
     if (ruleOf(kind, path).hidden || valueInRecord(kind, response, path) !== undefined) return false;
     if (wasIgnored(entry, path) || valueInRecord(kind, before, path) !== undefined) return true;
