@@ -11,6 +11,7 @@ import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { secretsSchema } from '../project/secret-settings.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
 import { isPlainAddress, secretSetting, secretTextSetting } from '../state/backends/settings.ts';
+import { about } from '../values/described.ts';
 import type { JsonObject } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 
@@ -129,10 +130,7 @@ const source = z
       })
       .optional(),
     interval: durationSetting('1s', '1d')
-      .meta({
-        description: 'Time between two checks for a newer version; default: 30s for Git, 2s for a folder.',
-        examples: ['30s'],
-      })
+      .meta(about('Time between two checks for a newer version; default: 30s for Git, 2s for a folder.', '30s'))
       .optional(),
     secrets: z
       .union([secretsFolder, sourceSecrets], {
@@ -205,10 +203,7 @@ const rule = z
       .int()
       .min(0)
       .max(20)
-      .meta({
-        description: 'Minimum number of reviewers who approved the merged commit, for approved_by; default: 1.',
-        examples: [1],
-      })
+      .meta(about('Minimum number of reviewers who approved the merged commit, for approved_by; default: 1.', 1))
       .optional(),
   })
   .refine(({ mode, approved_by: by }) => by === undefined || mode === 'approve', {
@@ -259,10 +254,7 @@ const signIn = z
     roles: z
       .strictObject({
         viewer: groups.meta({ description: 'Groups that may read; * is everyone.', examples: [['*']] }),
-        approver: groups.meta({
-          description: 'Groups that may also start runs and decide on plans.',
-          examples: [['voice-leads']],
-        }),
+        approver: groups.meta(about('Groups that may also start runs and decide on plans.', ['voice-leads'])),
         admin: groups.meta({ description: 'Groups that may do everything.', examples: [['platform']] }),
       } satisfies Record<Role, unknown>)
       .partial()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describedObject } from '../values/described.ts';
+import { about, describedObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
 
@@ -40,10 +40,7 @@ const policySchema = lazy(() =>
         .string()
         .min(1)
         .max(500)
-        .meta({
-          description: 'The message that is reported.',
-          examples: ['Limit calls to 30 minutes.'],
-        })
+        .meta(about('The message that is reported.', 'Limit calls to 30 minutes.'))
         .optional(),
       waivable: z
         .boolean()

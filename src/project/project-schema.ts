@@ -97,10 +97,7 @@ const workspaceSchema = (section: SectionSchema) =>
       .optional(),
     skip: z
       .array(globSetting())
-      .meta({
-        description: 'Addresses of resources that this workspace skips; * matches any name.',
-        examples: [['Kind/name', 'Kind/*']],
-      })
+      .meta(about('Addresses of resources that this workspace skips; * matches any name.', ['Kind/name', 'Kind/*']))
       .optional(),
     secrets_dir: z
       .string()
@@ -140,10 +137,7 @@ const limitsSchema = lazy(() =>
         .min(0.01)
         .max(10_000)
         .nullable()
-        .meta({
-          description: 'Maximum number of requests per second; default: null, for no limit.',
-          examples: [20],
-        }),
+        .meta(about('Maximum number of requests per second; default: null, for no limit.', 20)),
       timeout_seconds: z
         .number()
         .min(0.1)
@@ -203,10 +197,7 @@ const schemaOf = (section: SectionSchema) =>
       .describe('Workspaces to apply the manifests to, by name.'),
     defaults: z
       .record(z.string(), anyObject())
-      .meta({
-        description: 'Default values for every manifest of a kind.',
-        examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
-      })
+      .meta(about('Default values for every manifest of a kind.', { Agent: { stt_config: { provider: 'deepgram' } } }))
       .optional(),
     secrets: section('secrets', secretsSchema).optional(),
     state: section('state', stateSchema).optional(),

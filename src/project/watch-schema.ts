@@ -10,20 +10,14 @@ const windowSchema = lazy(() =>
   describedObject('A window in which watch may apply changes.', {
     cron: z
       .string()
-      .meta({
-        description: 'When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".',
-        examples: ['0 22 * * 1-5'],
-      })
+      .meta(about('When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".', '0 22 * * 1-5'))
       .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
       .refine((text) => !isCron(text) || cron(text).nextRun(new Date(0)) !== null, {
         error: 'the expression matches no date',
       }),
     time_zone: z
       .string()
-      .meta({
-        description: 'Time zone of the cron expression, such as Europe/Berlin; default: UTC.',
-        examples: ['Europe/Berlin'],
-      })
+      .meta(about('Time zone of the cron expression, such as Europe/Berlin; default: UTC.', 'Europe/Berlin'))
       .refine((name) => attempt(() => new Intl.DateTimeFormat('en', { timeZone: name })) !== undefined, {
         error: 'expected a time zone name, such as Europe/Berlin',
       })
