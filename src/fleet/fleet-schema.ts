@@ -9,7 +9,7 @@ import { durationSetting } from '../project/duration.ts';
 import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { secretsSchema } from '../project/secret-settings.ts';
-import { hasPassword, parse } from '../state/backends/postgres/address.ts';
+import { addressIn } from '../state/backends/postgres/address.ts';
 import { isPlainAddress, secretSetting, secretTextSetting } from '../state/backends/settings.ts';
 import { about } from '../values/described.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -270,20 +270,10 @@ const signIn = z
 export const fleetSchema = z
   .strictObject({
     version: z.literal(1).describe('Format of this file.'),
-    database: secretTextSetting(
-      z
-        .string()
-        .refine((text) => parse(text) !== undefined, {
-          error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
-        })
-        .refine((text) => !hasPassword(text), {
-          error: 'the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }',
-        }),
-      {
-        description: 'Address of the PostgreSQL database. Default: an embedded database, which supports one process.',
-        examples: [{ $secret: 'FLEET_DATABASE_URL' }],
-      },
-    ).optional(),
+    database: secretTextSetting(addressIn('fleet file'), {
+      description: 'Address of the PostgreSQL database. Default: an embedded database, which supports one process.',
+      examples: [{ $secret: 'FLEET_DATABASE_URL' }],
+    }).optional(),
     sources: z
       .record(name, source)
       .refine((sources) => Object.keys(sources).length > 0, { error: 'expected at least one source' })

@@ -1,6 +1,7 @@
 import { FleetFrozen } from '../operator/messages.ts';
 import type { WritePermission } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
+import { shareRun } from '../values/lazy.ts';
 import type { Freeze } from './rows/freeze-rows.ts';
 
 /** Milliseconds between two queries for a freeze. */
@@ -25,7 +26,6 @@ export class FreezeGate implements WritePermission {
   #queriedAt = Number.NEGATIVE_INFINITY;
   #freeze: Freeze | undefined;
   #frozen = new AbortController();
-  #check: Promise<void> | undefined;
 
   constructor(options: FreezeGateOptions) {
     this.#options = options;
@@ -51,13 +51,8 @@ export class FreezeGate implements WritePermission {
     }
   }
 
-  /** Queries the current freeze now. Concurrent calls share one query. */
-  check(): Promise<void> {
-    this.#check ??= this.#query().finally(() => {
-      this.#check = undefined;
-    });
-    return this.#check;
-  }
+  /** Queries the current freeze now. */
+  readonly check = shareRun(() => this.#query());
 
   async #query(): Promise<void> {
     const { current, now, onChange } = this.#options;

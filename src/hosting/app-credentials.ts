@@ -4,6 +4,7 @@ import { asDisposable } from '../problems/as-disposable.ts';
 import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
+import { shareRun } from '../values/lazy.ts';
 import { Secret } from '../values/value.ts';
 import { HostClient, type HostClientOptions, type HostCredentials, HostProblem } from './host-client.ts';
 
@@ -41,22 +42,15 @@ export function appCredentials(app: GithubApp, context: CredentialContext): Host
     });
   }
   let current: InstallationToken | undefined;
-  let issuing: Promise<InstallationToken> | undefined;
-
-  async function renewToken(): Promise<InstallationToken> {
-    issuing ??= issueToken({ id, key, name: shown }, context).finally(() => {
-      issuing = undefined;
-    });
-    current = await issuing;
-    return current;
-  }
+  const newToken = shareRun(() => issueToken({ id, key, name: shown }, context));
 
   return {
     shown,
     app: id,
     async token() {
       if (current !== undefined && current.expiresAt - Date.now() > RENEW_BEFORE_EXPIRY_MS) return current.secret;
-      return (await renewToken()).secret;
+      current = await newToken();
+      return current.secret;
     },
     renew(rejected) {
       // Another request may already have renewed the token.

@@ -146,10 +146,11 @@ const COUNTED_STATES: ReadonlySet<string> = new Set(['APPROVED', 'CHANGES_REQUES
 
 const userForm = lazyObject(() => ({ id: z.number(), login: z.string(), type: z.string().optional() }));
 
-const pullForm = lazyObject(() => ({
+export const pullForm = lazyObject(() => ({
   number: z.number(),
   html_url: z.url({ protocol: /^https?$/ }),
   title: z.string(),
+  body: z.string().nullable(),
   state: z.string(),
   user: userForm().nullable(),
   merged_at: z.string().nullable(),

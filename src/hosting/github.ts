@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
 import { githubJob } from './github-job.ts';
-import { githubPulls } from './github-pulls.ts';
+import { githubPulls, pullForm } from './github-pulls.ts';
 
 /** GitHub: github.com, ghe.com and GitHub Enterprise Server. */
 export const github: HostKind = {
@@ -46,20 +45,6 @@ export const github: HostKind = {
   pulls: githubPulls,
   job: githubJob,
 };
-
-const pullForm = lazyObject(() => ({
-  number: z.number(),
-  html_url: z.url({ protocol: /^https?$/ }),
-  state: z.string(),
-  merged_at: z.string().nullable(),
-  body: z.string().nullable(),
-  head: z.object({
-    ref: z.string(),
-    sha: z.string(),
-    repo: z.object({ full_name: z.string() }).nullable(),
-  }),
-  base: z.object({ ref: z.string() }),
-}));
 
 function requestOf(pull: z.infer<ReturnType<typeof pullForm>>): HostRequest {
   const { number, html_url: url, state, merged_at, body, base, head } = pull;

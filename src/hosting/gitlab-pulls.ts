@@ -184,10 +184,11 @@ const userForm = lazyObject(() => ({
 
 type User = z.infer<ReturnType<typeof userForm>>;
 
-const requestForm = lazyObject(() => ({
+export const requestForm = lazyObject(() => ({
   iid: z.number(),
   web_url: z.url({ protocol: /^https?$/ }),
   title: z.string(),
+  description: z.string().nullable(),
   state: z.string(),
   created_at: z.string(),
   author: userForm().nullable(),

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
 import { withoutQuickActions } from './comment-text.ts';
 import { gitlabJob } from './gitlab-job.ts';
-import { gitlabPulls } from './gitlab-pulls.ts';
+import { gitlabPulls, requestForm } from './gitlab-pulls.ts';
 
 /** GitLab: gitlab.com and self-managed servers. */
 export const gitlab: HostKind = {
@@ -46,18 +45,6 @@ export const gitlab: HostKind = {
   pulls: gitlabPulls,
   job: gitlabJob,
 };
-
-const requestForm = lazyObject(() => ({
-  iid: z.number(),
-  web_url: z.url({ protocol: /^https?$/ }),
-  state: z.string(),
-  description: z.string().nullable(),
-  target_branch: z.string(),
-  source_branch: z.string(),
-  source_project_id: z.number().nullable(),
-  project_id: z.number(),
-  sha: z.string().nullable(),
-}));
 
 function requestOf(found: z.infer<ReturnType<typeof requestForm>>): HostRequest {
   const { iid: number, web_url: url, state, description, target_branch: base, sha } = found;

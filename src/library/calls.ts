@@ -2,6 +2,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
+import { errorChain } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
@@ -120,11 +121,10 @@ function redactedError(error: unknown, redact: (text: string) => string): unknow
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));
     return error instanceof InvalidProject ? new InvalidProject(diagnostics) : new InvalidManifests(diagnostics);
   }
-  const visited = new Set<unknown>();
-  for (let next = error; next instanceof Error && !visited.has(next); next = next.cause) {
-    visited.add(next);
-    next.message = redact(next.message);
-    if (next.stack !== undefined) next.stack = redact(next.stack);
+  for (const each of errorChain(error)) {
+    if (!(each instanceof Error)) break;
+    each.message = redact(each.message);
+    if (each.stack !== undefined) each.stack = redact(each.stack);
   }
   return error;
 }

@@ -1,6 +1,6 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import { errorMessage } from '../problems/error-code.ts';
+import { errorChain, errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
@@ -74,26 +74,17 @@ function guardPrefix(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }
 
-/** Returns the causes of an error, the nearest first. Stops at a cycle. */
-function causeChain(error: Error): unknown[] {
-  const chain = new Set<unknown>();
-  for (let next = error.cause; next !== undefined && next !== error && !chain.has(next); ) {
-    chain.add(next);
-    next = next instanceof Error ? next.cause : undefined;
-  }
-  return [...chain];
-}
-
 /** Returns the messages of the causes that the message of the error does not already contain. */
 function causesOf(error: Error): string[] {
-  return causeChain(error)
+  return [...errorChain(error)]
+    .slice(1)
     .map(errorMessage)
     .filter((text) => text !== '' && !error.message.includes(text));
 }
 
 /** Returns the stack of an error and of its causes, one frame per line. */
 function stackOf(error: Error, redact: (text: string) => string): string {
-  const stacks = [error, ...causeChain(error)].map((each, index) => {
+  const stacks = [...errorChain(error)].map((each, index) => {
     const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
     return (index === 0 ? '' : 'caused by: ') + text;
   });

@@ -1,3 +1,5 @@
+import { shareRun } from '../values/lazy.ts';
+
 /** The minimum duration of a slow query in milliseconds. */
 const SLOW_MS = 500;
 /** The maximum fraction of time for which a slow query may occupy a connection. */
@@ -12,19 +14,16 @@ const MAX_STALE_MS = 30_000;
  */
 export function cacheSlowQuery<T>(query: () => Promise<T>, now: () => number): () => Promise<T> {
   let last: { readonly result: T; readonly until: number } | undefined;
-  let running: Promise<T> | undefined;
-  const run = async (): Promise<T> => {
+  const run = shareRun(async (): Promise<T> => {
     const startedAt = now();
     const result = await query();
     const durationMs = now() - startedAt;
     last = durationMs < SLOW_MS ? undefined : { result, until: startedAt + durationMs / MAX_LOAD };
     return result;
-  };
+  });
   return async () => {
     if (last !== undefined && now() < last.until) return last.result;
-    running ??= run().finally(() => {
-      running = undefined;
-    });
+    const running = run();
     if (last === undefined || now() >= last.until + MAX_STALE_MS) return running;
     // While the last result is still returned, callers do not receive the error of a failed refresh.
     running.catch(() => undefined);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
+import { shareRun } from '../values/lazy.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
@@ -95,7 +96,6 @@ export class StateSession {
   #sequence = 0;
   #changed = false;
   #failure: { readonly error: unknown } | undefined;
-  #renewal: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
   #outcome: RunEnding = { result: 'done' };
   /** The recorded changes, for the history. */
@@ -137,13 +137,8 @@ export class StateSession {
     return this.#failure === undefined && this.#lease.isRecent;
   }
 
-  /** Renews the lock; overlapping calls share one renewal. If the renewal fails, nothing more may be written to the platform. */
-  renew(): Promise<void> {
-    this.#renewal ??= this.#renew().finally(() => {
-      this.#renewal = undefined;
-    });
-    return this.#renewal;
-  }
+  /** Renews the lock. If the renewal fails, nothing more may be written to the platform. */
+  readonly renew = shareRun(() => this.#renew());
 
   /**
    * Resolves when the event would survive a power failure; `state` then includes the event. If the promise rejects, the event may be lost

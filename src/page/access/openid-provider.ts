@@ -4,6 +4,7 @@ import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { proxyFor } from '../../platform/proxy.ts';
 import { WebClient } from '../../platform/web-client.ts';
+import { errorChain } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isLoopback } from '../../values/loopback.ts';
 
@@ -196,14 +197,13 @@ export class OpenIdProvider {
   }
 
   #describe(error: unknown): string {
-    const messages: string[] = [];
-    for (let at = error; at instanceof Error && messages.length < 3; at = at.cause) messages.push(at.message);
+    const errors = [...errorChain(error)].filter((each) => each instanceof Error);
+    const messages = errors.slice(0, 3).map(({ message }) => message);
     return this.#options.redact(messages.join(': ')).slice(0, 500);
   }
 }
 
 /** Returns the UserError among the causes of an error, if any. The library wraps the errors of requests. */
 function userErrorIn(error: unknown): UserError | undefined {
-  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof UserError) return at;
-  return undefined;
+  return [...errorChain(error)].find((each) => each instanceof UserError);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { z } from 'zod';
 import { attempt } from '../../../problems/attempt.ts';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -40,7 +41,7 @@ export function addressOf(url: Secret | string, setting = 'state.url'): Database
   if (parsed === undefined) {
     const name = url instanceof Secret ? ` (${url.name})` : '';
     throw new UserError(`${setting}${name} is not the address of a PostgreSQL database`, {
-      hint: `Write it as ${EXAMPLE}. Percent-encode leaf characters in the password, such as %40 for @.`,
+      hint: `Write it as ${EXAMPLE}. Percent-encode special characters in the password, such as %40 for @.`,
     });
   }
   const options = parsed.searchParams;
@@ -59,13 +60,25 @@ export function addressOf(url: Secret | string, setting = 'state.url'): Database
   };
 }
 
-export function hasPassword(text: string): boolean {
+/** Returns the schema of an address that is a setting of a file. */
+export function addressIn(file: 'project file' | 'fleet file') {
+  return z
+    .string()
+    .refine((text) => parse(text) !== undefined, {
+      error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
+    })
+    .refine((text) => !hasPassword(text), {
+      error: `the password must not be in the ${file}; use { $secret: NAME } or { $env: NAME }`,
+    });
+}
+
+function hasPassword(text: string): boolean {
   const parsed = parse(text);
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Parses an address. Returns undefined if the text is not an address, or if leaf characters in the password make it ambiguous. */
-export function parse(text: string): URL | undefined {
+/** Parses an address. Returns undefined if the text is not an address, or if special characters in the password make it ambiguous. */
+function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
   const isSplit = parsed.hash !== '' || /@/.test(parsed.pathname + parsed.search);

@@ -5,25 +5,15 @@ import { lazyStrictObject } from '../../../values/described.ts';
 import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
-import { addressOf, hasPassword, parse } from './address.ts';
+import { addressIn, addressOf } from './address.ts';
 import { type PostgresLocation, PostgresStore } from './postgres-store.ts';
 import { setUpScript } from './schema-sql.ts';
 
 const settings = lazyStrictObject(() => ({
-  url: secretTextSetting(
-    z
-      .string()
-      .refine((text) => parse(text) !== undefined, {
-        error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
-      })
-      .refine((text) => !hasPassword(text), {
-        error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
-      }),
-    {
-      description: 'Address of the database in the format of libpq.',
-      examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
-    },
-  ),
+  url: secretTextSetting(addressIn('project file'), {
+    description: 'Address of the database in the format of libpq.',
+    examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
+  }),
   name: z
     .string()
     .min(1)
