@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { entriesOf, realPathOf } from '../files/input-files.ts';
+import { entriesOf } from '../files/input-files.ts';
 import { findFiles, isManifestName } from '../manifests/find-files.ts';
 import { globMatcher, withoutDotSlash } from '../manifests/glob.ts';
-import { readBeginning } from '../manifests/read-file.ts';
+import { readBeginning, realPath } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
@@ -28,7 +28,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
   });
   if (candidates.length === 0) return [];
   // A pattern may match one of these files through a link.
-  const matched = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
+  const matched = new Set(findFiles(root, manifests).files.map((file) => realPath(path.join(root, file))));
   return candidates
     .filter((file) => !matched.has(path.join(root, file)))
     .map((file) => {

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProject } from '../../src/project/load-project.ts';
@@ -74,6 +74,13 @@ describe('manifests that no pattern takes', () => {
     },
   ])('$reason', async ({ files, links, expected }) => {
     expect(await straysIn(files, links)).toEqual(expected);
+  });
+
+  it.runIf(process.platform === 'linux')('are found beside a file whose name is not UTF-8', async () => {
+    using project = new TemporaryProject({ 'a.yaml': AGENT, 'manifests/b.yaml': AGENT });
+    writeFileSync(Buffer.from(path.join(project.root, 'manifests', '\xff.yaml'), 'latin1'), '');
+    const strays = strayManifests(await loadProject({ cwd: project.root, env: {} }));
+    expect(strays.map(({ file }) => file)).toEqual(['a.yaml']);
   });
 
   it('are warnings of validate, with the pattern that takes them', async () => {
