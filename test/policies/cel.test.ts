@@ -99,6 +99,7 @@ describe('a condition', () => {
     ['spec.retries > 5 ? false : true', true],
     ['-spec.retries < 0 && -(1.5) < 0.0', true],
     ['// a comment\n spec.retries == 3', true],
+    ['spec.retries == 3 // a comment', true],
   ])('%s', (text, expected) => {
     expect(holds(text, agent)).toBe(expected);
   });

@@ -23,7 +23,8 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
   if ((text.match(/\bmatches\b/g)?.length ?? 0) > MAX_PATTERNS)
     return problem(`the rule has more than ${MAX_PATTERNS} regular expressions`);
   try {
-    const { expr, sourceInfo } = parse(text);
+    // The parser takes a comment only if a line end follows.
+    const { expr, sourceInfo } = parse(`${text}\n`);
     const offsetOf: Syntax['offsetOf'] = ({ id }) => {
       const at = sourceInfo?.positions[String(id)] ?? 0;
       // The parser returns the position of the dot, or of the space before an operator.
