@@ -47,6 +47,26 @@ it('init names a folder as a shell takes it', async () => {
   expect(stdout).toContain(String.raw`voxform -C 'Ann'\''s agents' validate`);
 });
 
+it.each(['github', 'gitlab'])('init writes a CI configuration that %s can read for any folder name', async (host) => {
+  await using folder = await temporaryFolder();
+  execFileSync('git', ['init', '-q'], { cwd: folder.root });
+  execFileSync('git', ['remote', 'add', 'origin', `https://${host}.com/x/y.git`], { cwd: folder.root });
+  const project = 'a: b, c #d]';
+  await command(['init', project], { cwd: folder.root });
+  const read = async (file: string) => parse(await readFile(path.join(folder.root, file), 'utf8')) as unknown;
+  if (host === 'github') {
+    expect(await read('.github/workflows/voxform-a-b-c-d-.yml')).toMatchObject({
+      name: 'voxform-a-b-c-d-',
+      defaults: { run: { 'working-directory': project } },
+      jobs: { apply: { concurrency: { group: 'voxform-apply-a-b-c-d-' } } },
+    });
+  } else {
+    const template = '.gitlab/voxform-a-b-c-d-.yml';
+    expect(await read('.gitlab-ci.yml')).toMatchObject({ include: [{ local: template }] });
+    expect(await read(template)).toMatchObject({ '.voxform-a-b-c-d-': { variables: { VOXFORM_PROJECT: project } } });
+  }
+});
+
 describe('the state of a new project', () => {
   it.each([
     {

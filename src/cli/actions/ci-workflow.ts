@@ -82,9 +82,9 @@ export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string
   ]);
 }
 
-/** Returns the suffix that distinguishes the CI configuration of several projects in one repository. */
+/** Returns the suffix that distinguishes the CI configuration of several projects in one repository. Nothing in it is special in YAML. */
 function suffixOf({ project }: CiProject): string {
-  return project === '.' ? '' : `-${project.replaceAll('/', '-')}`;
+  return project === '.' ? '' : `-${project.replaceAll(/[^\p{L}\p{N}\p{M}._-]+/gu, '-')}`;
 }
 
 function gitlabTemplate({ installation, project }: CiProject): string {
