@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { userRoles } from '../platform/records/user-records.ts';
 import { jsonValue } from '../values/described.ts';
-import { type Immutable, isObject, type Json } from '../values/json.ts';
+import { type Immutable, isObject, type Json, withoutUndefined } from '../values/json.ts';
 import { publishAgent } from './agent-lifecycle.ts';
 import { emulatorBehaviour } from './behaviour.ts';
 import { type Emulated, type EmulatorEnv, mergePatch } from './emulated.ts';
@@ -178,10 +178,6 @@ export class Dashboard {
     world.records[collection].delete(id);
     if (collection === 'agents') removeReferences(world, id);
   }
-}
-
-function withoutUndefined<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
 }
 
 /** Stores a new or changed record. Throws a 422 for an invalid field. */

@@ -47,11 +47,6 @@ export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
   return rules.find(({ pattern }) => matchesAddress(pattern, address));
 }
 
-/** Returns true if an earlier pattern matches every address that this pattern matches. A `*` is covered only by a `*`. */
-export function isCovered(pattern: string, earlier: string): boolean {
-  return matchesAddress(earlier, pattern);
-}
-
 /** Returns the source that a pattern names; undefined if the source part of the pattern contains a `*`. */
 export function sourceIn(pattern: string): string | undefined {
   const [name = ''] = pattern.split(/[/:]/, 1);

@@ -19,7 +19,7 @@ import { InvalidProject } from '../project/invalid-project.ts';
 import type { SecretSettings } from '../project/secret-settings.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
-import { type FleetRule, isCovered, ruleFor, sourceIn } from './addresses.ts';
+import { type FleetRule, matchesAddress, ruleFor, sourceIn } from './addresses.ts';
 import { fleetSchema, plainPattern } from './fleet-schema.ts';
 
 export const FLEET_FILE = 'fleet.yaml';
@@ -368,7 +368,8 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
       const near = didYouMean(source, sources) || `; sources: ${sources.join(', ')}`;
       return [{ code: 'unknown-source', message: `unknown source ${JSON.stringify(source)}${near}`, ...at }];
     }
-    const earlier = patterns.slice(0, index).find((each) => isCovered(pattern, each));
+    // A pattern that matches another pattern also matches all addresses that the other pattern matches.
+    const earlier = patterns.slice(0, index).find((each) => matchesAddress(each, pattern));
     if (earlier === undefined) return [];
     const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier)} above it matches the same addresses; move it up or remove it`;
     return [{ code: 'unreachable-rule', message, ...at }];

@@ -17,7 +17,6 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
   const repo = `/repos/${repository}`;
   const pull = (number: number): string => `${repo}/pulls/${number}`;
   const comments = `${repo}/issues/comments`;
-  let self: Promise<number> | undefined;
 
   /** Returns a predicate that is true for comments by the user or the app of the credentials. */
   async function ownership(): Promise<(comment: Comment) => boolean> {
@@ -27,11 +26,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     if (app !== undefined) {
       return ({ user, performed_via_github_app: via }) => via?.id === app && user?.type === 'Bot';
     }
-    self ??= client.request('GET', '/user', userForm()).then(({ id }) => id);
-    self.catch(() => {
-      self = undefined;
-    });
-    const id = await self;
+    const id = await client.userId();
     return ({ user }) => user?.id === id;
   }
 

@@ -24,15 +24,6 @@ const STATES: Readonly<Record<CommitState, string>> = { pending: 'pending', succ
 export function gitlabPulls(client: HostClient, repository: string): PullRequests {
   const project = `/projects/${encodeURIComponent(repository)}`;
   const request = (number: number): string => `${project}/merge_requests/${number}`;
-  let self: Promise<number> | undefined;
-
-  async function ownId(): Promise<number> {
-    self ??= client.request('GET', '/user', userForm()).then(({ id }) => id);
-    self.catch(() => {
-      self = undefined;
-    });
-    return self;
-  }
 
   async function withWriteAccess(users: readonly User[]): Promise<readonly string[]> {
     const found: string[] = [];
@@ -149,7 +140,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       }
     },
     async ownComments(number, text) {
-      const id = await ownId();
+      const id = await client.userId();
       const notes = await notesOf(number);
       return notes
         .filter(({ system, author, body }) => !system && author?.id === id && body.startsWith(text))

@@ -132,6 +132,7 @@ export class HostClient {
   readonly #budget: { remaining: number };
   /** No request is sent before this time, because a host may block clients that ignore its rate limit. */
   #limitedUntil: Date | undefined;
+  #userId: number | undefined;
 
   /** Pages with their ETags, by path. The least recently read page is first. */
   readonly #pages = new Map<string, { readonly tag: string; readonly page: Page<unknown> }>();
@@ -167,6 +168,12 @@ export class HostClient {
     return this.#read(form, await this.#send(method, path, { body }));
   }
 
+  /** Returns the id of the user of the credentials. @throws HostProblem */
+  async userId(): Promise<number> {
+    this.#userId ??= (await this.request('GET', '/user', z.object({ id: z.number() }))).id;
+    return this.#userId;
+  }
+
   /** Downloads a file. @throws HostProblem */
   async file(path: string): Promise<Buffer> {
     return (await this.#send('GET', path)).body;
@@ -182,15 +189,13 @@ export class HostClient {
     let next: string | undefined = path;
     for (let page = 1; next !== undefined; page++) {
       if (page > pages) throw refusal(`${withoutQuery(path)} of ${this.#host} has more than ${pages} pages`);
-      const read: Page<T> = isKept ? await this.#changedPage(next, form) : await this.#page(next, form, field);
+      const read: Page<T> = isKept
+        ? await this.#changedPage(next, form)
+        : this.#readPage(form, await this.#send('GET', next), field);
       items.push(...read.items);
       next = read.next;
     }
     return items;
-  }
-
-  async #page<T>(path: string, form: z.ZodType<T>, field: string | undefined): Promise<Page<T>> {
-    return this.#readPage(form, await this.#send('GET', path), field);
   }
 
   async #changedPage<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {

@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
+import { withoutUndefined } from '../values/json.ts';
 import { ownVariables } from '../values/own-variables.ts';
 
 const ENV_FILE = '.env';
@@ -24,10 +25,6 @@ export function withEnvFile(folder: string, env: Environment): Environment {
   if (found === undefined) return env;
   const added = Object.entries(found).filter(([name]) => !CONTROL_VARIABLES.test(name));
   return ownVariables(Object.fromEntries(added), withoutUndefined(env));
-}
-
-function withoutUndefined(env: Environment): Environment {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
 /**

@@ -67,6 +67,10 @@ export function mapStrings(value: Json, change: (text: string) => string): Json 
   return typeof value === 'string' ? change(value) : mapParts<Json, Json>(value, (part) => mapStrings(part, change));
 }
 
+export function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as Partial<T>;
+}
+
 /** Assigns an own property, even for the key `__proto__`. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__')

@@ -90,7 +90,7 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const age =
     saved === undefined ? html`as of ${timeWithAge(checkedAt, now)}` : html`made ${timeWithAge(saved.madeAt, now)}`;
   const plan = saved?.plan ?? remaining;
-  return html`<h2>Plan <small>${age}</small></h2>${decisionLinks(detail, context)}${heldPart(detail)}${remainingIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: MAX_PLAN_BYTES, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
+  return html`<h2>Plan <small>${age}</small></h2>${decisionLinks(detail, context)}${detail.held && html`<p class="where">${detail.held}</p>`}${remainingIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: MAX_PLAN_BYTES, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
 }
 
 function historyElsewhere({ externalLocation, selection }: WorkspaceDetail): Html {
@@ -102,10 +102,6 @@ function historyElsewhere({ externalLocation, selection }: WorkspaceDetail): Htm
 function nextRunText(status: WorkspaceDetail['status']): string {
   if (status === 'paused') return 'after it is resumed';
   return status === 'vanished' ? 'none' : 'after the current run';
-}
-
-function heldPart({ held }: WorkspaceDetail): Html {
-  return held === undefined ? html`` : html`<p class="where">${held}</p>`;
 }
 
 export function planOf(plan: PlanDocument | undefined, options: Parameters<typeof changesHtml>[1]): Html {

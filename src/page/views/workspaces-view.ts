@@ -49,7 +49,7 @@ export function overviewView(
 <div id="overview" data-live><p class="where">${formatNumber(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${present.length === 0 ? '' : html`<ul class="tiles">${present.map(tile)}</ul>`}
 ${absent.length === 0 ? '' : html`<p class="where" id="none">None: ${absent.map((status) => statusWords[status].word).join(', ')}</p>`}
-${trendPlots(trends)}
+${trends.length > 0 && html`<ul class="trends">${trends.map(trendPlot)}</ul>`}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs attention.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${fleetFacts.length === 0 ? '' : html`<section><h2>Operation</h2>${factList(fleetFacts, now)}</section>`}
@@ -87,10 +87,6 @@ function trendPlot({ name, counts }: Trend): Html {
   });
   const label = `${words} per hour in the last 24 hours, at most ${formatNumber(max)}`;
   return html`<li class="${tone}"><strong>${formatNumber(sum)}</strong> ${words} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
-}
-
-function trendPlots(trends: readonly Trend[]): Html {
-  return trends.length === 0 ? html`` : html`<ul class="trends">${trends.map(trendPlot)}</ul>`;
 }
 
 function freezeButton({ canFreeze, freeze, visitor }: ViewContext): Html {

@@ -61,18 +61,11 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   const { name: backendName, backend, settings, user, open } = options;
   const location = backend.describe(settings, user.root);
   const setting = `state.${backend.locationSetting}`;
-  let opened: Promise<Bucket> | undefined;
   let known: CachedState | undefined;
   /** The objects of the last head, by name. */
   let objects = new Map<string, Uint8Array>();
 
-  const bucketOf = (): Promise<Bucket> => {
-    opened ??= open(settings, location);
-    return opened;
-  };
-
-  const readObject = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
-    objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
+  const bucketOf = lazy(() => open(settings, location));
 
   /** Returns the objects; undefined if the head has changed. @throws LostState if an object is missing although the head refers to it. */
   const objectsOf = async (
@@ -82,7 +75,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   ): Promise<readonly Uint8Array[] | undefined> => {
     const found: Uint8Array[] = [];
     for (const name of names) {
-      const bytes = await readObject(name, signal);
+      const bytes = objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
       if (bytes === undefined) {
         const now = await (await bucketOf()).get(HEAD, signal);
         if (now?.tag !== tag) return undefined;
