@@ -26,10 +26,7 @@ export class Interrupts {
     this.#clock = clock;
   }
 
-  /**
-   * Aborted by the first signal. The abort reason is the name of the signal (SIGTERM for SIGHUP), or the error that made voxform stop
-   * itself.
-   */
+  /** Aborted by the first signal. The reason is the signal's name (SIGTERM for SIGHUP), or the error that made voxform stop itself. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }

@@ -21,10 +21,7 @@ export async function start(process: NodeJS.Process): Promise<void> {
   await main(process);
 }
 
-/**
- * Caches compiled code in a private folder. Node's default folder is shared by all users, but the cached code is executed. Ignores errors.
- * Node itself honors NODE_DISABLE_COMPILE_CACHE.
- */
+/** Caches compiled code in a private folder, because all users share Node's default one. Node honors NODE_DISABLE_COMPILE_CACHE. */
 function cacheCompiledCode(env: NodeJS.ProcessEnv): void {
   const folder = userFolder('cache', env);
   if (env.NODE_COMPILE_CACHE !== undefined || folder === undefined) return;

@@ -47,10 +47,7 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
     : { range: found.nameRange, name: found.name };
 }
 
-/**
- * Returns the edits that rename the resource at an offset and keep its record. Writes nothing. Refuses a rename that conflicts with a
- * local state or changes the result of `validate`.
- */
+/** Returns the edits of a rename, which keeps the record. Refuses conflicts with a local state, and changes of `validate`. */
 export async function renameAt(
   snapshot: ProjectSnapshot,
   { file, offset, newName }: { readonly file: string; readonly offset: number; readonly newName: string },

@@ -65,9 +65,7 @@ export const emulatorBehaviour = z.strictObject({
   seesOtherWorkspace: z.boolean().default(false),
   /** Whether lists contain a number with a null number, a user with a null e-mail address, and a knowledge base with a null name. */
   listsNameless: z.boolean().default(false),
-  /**
-   * Whether the list of users is paged. If not, it has a `meta` or none, returns a cursor that it ignores, or rejects query parameters.
-   */
+  /** Whether the list of users is paged. If not, it has a `meta` or none, returns a cursor that it ignores, or rejects query parameters. */
   users: z.enum(['paged', 'whole', 'unmarked', 'ignoresCursor', 'refusesQuery']).default('paged'),
   /** Whether the list of invoices accepts a `limit`. If not, a page has ten invoices, and any `limit` causes a 422. */
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),

@@ -56,10 +56,7 @@ function invalidFileError(path: string, reason: string): UserError {
   });
 }
 
-/**
- * Saves a world to a file. Changes in quick succession are written together. `close` writes pending changes, and rejects with a UserError
- * if the last write failed.
- */
+/** Saves a world to a file, and joins quick changes. `close` writes pending changes; it rejects with a UserError if that fails. */
 export class DataFile {
   readonly #path: string;
   readonly #world: World;

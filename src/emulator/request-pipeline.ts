@@ -20,10 +20,7 @@ interface RequestPipelineParts {
   readonly closing: AbortSignal;
 }
 
-/**
- * Wraps the routes: records each request, adds latency, and injects faults.
- * Dashboard requests bypass these steps.
- */
+/** Wraps the routes: records each request, adds latency, and injects faults. Dashboard requests bypass these steps. */
 export function requestPipeline(
   parts: RequestPipelineParts,
 ): (request: Request, bindings: HttpBindings) => Promise<Response> {

@@ -14,10 +14,7 @@ export type FileHandle = promises.FileHandle;
 
 export const nodeFiles: Files = { ...promises, readFile: readWhole };
 
-/**
- * Reads a file with as few reads as possible. Node's `readFile` yields after each half megabyte, and a state may be a hundred times as
- * large.
- */
+/** Reads a file with as few reads as possible. Node's `readFile` yields after each half megabyte, and a state may be much larger. */
 async function readWhole(path: string): Promise<Buffer> {
   await using handle = await promises.open(path);
   const status = await handle.stat();

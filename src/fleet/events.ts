@@ -6,10 +6,7 @@ import type { FleetDatabase } from './database/fleet-database.ts';
 import type { FleetFile } from './fleet-file.ts';
 import { requestFetch } from './rows/member-rows.ts';
 
-/**
- * The minimum number of characters of a webhook secret. The endpoint does not limit attempts: behind a proxy, an attacker could use a
- * limit to block the code host's events.
- */
+/** The minimum length of a webhook secret. Attempts are not limited, because an attacker behind a proxy could block the code host. */
 const MIN_SECRET_LENGTH = 16;
 
 /**

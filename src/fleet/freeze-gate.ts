@@ -31,10 +31,7 @@ export class FreezeGate implements WritePermission {
     this.#options = options;
   }
 
-  /**
-   * Aborted with a `FleetFrozen` while the fleet is frozen. A run keeps the signal that it started with, so it writes nothing more even if
-   * the freeze ends.
-   */
+  /** Aborted with a `FleetFrozen` while the fleet is frozen. A run keeps its signal, so it writes nothing after the freeze either. */
   get frozen(): AbortSignal {
     return this.#frozen.signal;
   }

@@ -51,10 +51,7 @@ async function retryWhileInUse<T>(work: () => Promise<T>, isTemporary: (inUse: D
   }
 }
 
-/**
- * Calls `work` with the control interface of a fleet, through its database or through the process that has the database open. State
- * backends can use the fleet's database until the work ends.
- */
+/** Calls `work` with the control of a fleet, through its database or the process that has it open. State backends may use it too. */
 export async function withControl<T>(
   fleet: FleetFile,
   home: string,

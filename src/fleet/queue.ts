@@ -159,10 +159,7 @@ function claimOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonl
   return { id, retryCount };
 }
 
-/**
- * Returns the ids of the jobs that pg-boss changed. The types of pg-boss do not declare this part of the results, so package.json pins the
- * minor version of pg-boss.
- */
+/** Returns the ids of changed jobs. The types of pg-boss do not declare them, so package.json pins its minor version. */
 function settledIds(result: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = result as { readonly settled?: readonly string[] };
   if (settled === undefined) throw new Error('pg-boss returned no list of settled jobs');

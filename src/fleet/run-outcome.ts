@@ -171,10 +171,7 @@ export function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 
-/**
- * Returns the plan of the remaining actions, and a digest to detect changes. Resources in sync have no details, because a fleet has many
- * workspaces.
- */
+/** Returns the plan of the remaining actions, and a digest to detect changes. To save space, omits details of resources in sync. */
 function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   const { state } = after;
   const resources = after.resources.map((each) =>

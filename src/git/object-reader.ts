@@ -21,10 +21,7 @@ const MAX_CACHED_ENTRIES = 100;
 
 type Reply = ObjectHeader & { readonly content: Buffer };
 
-/**
- * Reads objects of a repository with two git processes: one for headers, which contain the sizes, and one for contents. Missing objects
- * are not fetched.
- */
+/** Reads objects of a repository with one git process for headers and one for contents. Missing objects are not fetched. */
 export class ObjectReader {
   readonly #headers: CatFile;
   readonly #contents: CatFile;

@@ -48,10 +48,7 @@ export function startGit(args: readonly string[], { maxFileBytes, ...call }: Git
 const OTHER_REPOSITORY_VARIABLES =
   /^(SSH_ASKPASS.*|GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM).*)$/;
 
-/**
- * Returns the environment for git with additional settings. These are not passed as arguments because every user of the machine can read
- * the arguments of a process.
- */
+/** Returns the environment for git with more settings. As arguments, they would be visible to every user of the machine. */
 export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSetting[] = []): Record<string, string> {
   const inherited = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || OTHER_REPOSITORY_VARIABLES.test(name) ? [] : [[name, value] as const],
@@ -79,10 +76,7 @@ export function folderEnvironment(env: ProcessEnvironment): Record<string, strin
   return { ...gitEnvironment(env), ...Object.fromEntries(callerVariables) };
 }
 
-/**
- * Disables the `ext` transport, hooks and background work. Redirects are not followed, because git would send the extra header, with
- * the password, to the new server.
- */
+/** Disables the `ext` transport, hooks, background work and redirects, because git would send the password to the new server. */
 export const ISOLATION_SETTINGS: readonly GitSetting[] = [
   ['http.followRedirects', 'false'],
   ['protocol.ext.allow', 'never'],

@@ -10,10 +10,7 @@ export interface ShownRecord {
   readonly [field: string]: unknown;
 }
 
-/**
- * The definition of one kind. The engine makes all decisions. A kind only reads, creates and updates records, and describes
- * their fields. It must not keep state between calls.
- */
+/** One kind. It only reads, creates and updates records, and describes their fields. It must not keep state between calls. */
 export interface Kind extends KindSchema {
   /** A kind has `list` if the platform can list its records, otherwise `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;

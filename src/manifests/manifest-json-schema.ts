@@ -33,10 +33,7 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
   };
 }
 
-/**
- * Returns the JSON Schema of a kind's spec, including value forms. No field is required, because defaults and patches may supply any of
- * them. Its `$ref`s point to `formDefinitions` under `$defs`.
- */
+/** Returns the JSON Schema of a spec with value forms. Nothing is required, as defaults may supply it. `$ref`s point to `$defs`. */
 export function specJsonSchema(kind: KindSchema): JsonObject {
   return fieldsSchema(kind, plainSchema(kind.spec), '');
 }

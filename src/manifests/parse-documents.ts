@@ -133,10 +133,7 @@ export function overLimit(text: string): OffsetProblem | undefined {
   return undefined;
 }
 
-/**
- * Options for all YAML files: YAML 1.2 with merge keys, string keys and core tags only. `plain-value.ts` detects duplicate keys, because
- * the parser's own check takes quadratic time.
- */
+/** YAML 1.2 with merge keys, string keys and core tags only. `plain-value.ts` finds duplicate keys; the parser takes quadratic time. */
 export const yamlOptions = {
   version: '1.2',
   schema: 'core',

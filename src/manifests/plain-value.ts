@@ -12,10 +12,7 @@ interface PlainDocument {
   readonly problems: readonly OffsetProblem[];
 }
 
-/**
- * Converts a document to JSON in one pass. Aliases share the value of their anchor, so the result needs little memory even if its JSON
- * text would be long. Never throws.
- */
+/** Converts a document to JSON in one pass. Aliases share the value of their anchor, which bounds the memory. Never throws. */
 export function plainValue(root: Node): PlainDocument {
   const reader = new PlainReader();
   try {

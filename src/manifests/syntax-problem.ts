@@ -12,10 +12,7 @@ const MAX_EXPLAINED = 100;
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
 
-/**
- * Locates the actual mistake behind a parser error. The parser reports an unclosed quote or bracket only where parsing stopped, possibly
- * at the end of the file.
- */
+/** Locates the mistake behind a parser error. The parser reports an unclosed quote or bracket only where parsing stopped. */
 export class SyntaxProblems {
   readonly #text: string;
   #tokens: readonly Token[] | undefined;

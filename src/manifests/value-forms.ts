@@ -249,10 +249,7 @@ interface InputSources {
   /** The secrets of all workspaces of the project. `$file` must not read the files of these secrets. */
   readonly allSecrets?: readonly SecretReader[];
   readonly vars: Readonly<Record<string, Value>>;
-  /**
-   * True for settings that control where API keys are sent. Their `$env` may name any variable, because a server compares the settings with
-   * those at startup.
-   */
+  /** True for settings that control where API keys go. Their `$env` may name any variable: they must not change while a server runs. */
   readonly areSettings?: boolean;
   /** True if an unset secret or variable is an error. If false, a placeholder for any string is used instead. */
   readonly mustBeSet: boolean;

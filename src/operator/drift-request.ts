@@ -50,10 +50,7 @@ export class DriftRequest {
   }
 }
 
-/**
- * Updates the request and returns the data for the next run. During a backoff, a scheduled run does not contact the host. An error of the
- * host does not fail the run.
- */
+/** Updates the request. A scheduled run does not contact the host during a backoff. An error of the host does not fail the run. */
 async function nextMemory(
   { origin, signal, ...facts }: UpdateInput,
   memory: RequestMemory,

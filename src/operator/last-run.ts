@@ -26,10 +26,7 @@ interface RunEnd {
   textOf?(error: unknown): string;
 }
 
-/**
- * Returns the results of a run, without secrets. If the run did not read the platform, only some fields are set, and the caller keeps the
- * other fields of an earlier run.
- */
+/** Returns the results of a run, without secrets. If the platform was not read, the caller keeps the missing fields of earlier runs. */
 export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, selection, commit, labels } = report;
   const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, selection) } = ended;

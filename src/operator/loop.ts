@@ -28,9 +28,7 @@ export interface LoopOptions {
   run(triggers: readonly Trigger[]): Promise<NextRun>;
 }
 
-/**
- * Schedules runs, one at a time. Triggers during a run cause one further run. All times are from the given clock.
- */
+/** Schedules runs, one at a time. Triggers during a run cause one further run. All times are from the given clock. */
 export class Loop {
   readonly #options: LoopOptions;
   readonly #triggers = new Set<Trigger>();

@@ -21,10 +21,7 @@ export function messageOf(error: unknown, selection?: WorkspaceSelection, messag
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
-/**
- * Returns a key that is equal for errors with the same cause. In an outage, runs fail at different requests, so the key does not contain
- * the path. The key of a rejected request contains the path.
- */
+/** Returns a key that is equal for errors with the same cause: without the path in an outage, with it for a rejected request. */
 export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
   if (!(error instanceof PlatformError) || !concernsAllRequests(error)) return messageOf(error);

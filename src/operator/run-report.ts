@@ -11,10 +11,7 @@ import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
 import type { Mode } from './workspace-status.ts';
 
-/**
- * The result of a run. `invalid`: there are no valid manifests. `refused`: a guard or a policy stops the plan. `busy`: another run holds
- * the lock.
- */
+/** `invalid`: there are no valid manifests. `refused`: a guard or a policy stops the plan. `busy`: another run holds the lock. */
 export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
 
 type RunResult = (typeof runResults)[number];

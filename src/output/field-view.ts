@@ -165,9 +165,7 @@ interface LongForm {
   readonly isBlock: boolean;
 }
 
-/**
- * Returns a string unchanged. Returns a list or object as YAML if it is long, or if `other` has its type and is long. Otherwise undefined.
- */
+/** Returns a string unchanged, and a list or object as YAML if it, or `other` of the same type, is long; otherwise undefined. */
 function longForm(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
   if (typeof value !== 'object' || value === null) return undefined;

@@ -96,10 +96,7 @@ export class MarkdownPage {
 /** Matches all characters with a meaning in Markdown or HTML, including the vertical bar of a table. */
 const SPECIAL_CHARACTERS = /[&<>"'`*_~|[\]\\!#$]/g;
 
-/**
- * Escapes text for any position in GitHub's Markdown, such as a paragraph, a table cell or an HTML tag. Breaks mentions, so that the
- * name of a record does not notify a person.
- */
+/** Escapes text for any position in GitHub's Markdown. Breaks mentions, so that the name of a record does not notify a person. */
 export function markdownText(text: string): string {
   return escapeControls(text)
     .replace(SPECIAL_CHARACTERS, (character) => `&#${character.charCodeAt(0)};`)

@@ -140,9 +140,7 @@ interface LinkedSteps {
   readonly url?: string | undefined;
 }
 
-/**
- * Joins a sentence, its steps and the link. A semicolon separates a command from the next step, because a copied semicolon does no harm.
- */
+/** Joins a sentence, its steps and the link. A semicolon follows each command, because a copied semicolon does no harm. */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, selection: WorkspaceSelection): string {
   let wasOpen = false;
   const texts = steps.map((step, index) => {

@@ -10,9 +10,7 @@ const routing = [...kinds.values()].flatMap(({ routes }) => routes ?? []);
 const verbs: Routes['verbs'] = Object.assign({}, ...routing.map((routes) => routes.verbs));
 const nouns = routing.map(({ noun }) => `${noun}s`).join(' or ');
 
-/**
- * Returns a clause for each kind of route to a record, or nothing if the routes were not read. If verbose, a clause reports no routes.
- */
+/** Returns a clause for each kind of route to a record, or nothing if the routes were not read. If verbose, a clause reports no routes. */
 export function routeRemarks(
   { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },

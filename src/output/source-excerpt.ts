@@ -9,10 +9,7 @@ interface ExcerptOptions {
   redact(text: string): string;
 }
 
-/**
- * Returns the source line of a diagnostic with a caret under its column. Returns an empty string if there is no line to print, or if the
- * position is the same as in the previous call.
- */
+/** Returns the source line of a diagnostic with a caret; empty if there is none to print, or if the previous call had the position. */
 export type Excerpt = (diagnostic: Diagnostic, style: Style) => string;
 
 /** Creates a function that returns excerpts. If the diagnostics are sorted by file, each file is read once. */

@@ -34,10 +34,7 @@ export interface PageEnv {
 
 export type PageContext = Context<PageEnv>;
 
-/**
- * The subject of live updates: one workspace, or all if `address` is undefined. The version must be read before the contents, so that
- * no change is missed.
- */
+/** The subject of live updates: one workspace, or all if `address` is undefined. Read the version before the contents. */
 export interface LiveSubject {
   readonly address: string | undefined;
   readonly version: Promise<string>;

@@ -24,10 +24,7 @@ interface ResourceData {
   readonly pastRuns: readonly PastRun[];
 }
 
-/**
- * Returns the values and the runs of a resource without reading the platform: values come from the state and from the plan of the last
- * run.
- */
+/** Returns the values and runs of a resource from the state and from the plan of the last run, without reading the platform. */
 export function resourceDetail(data: ResourceData): ResourceDetail {
   return { fields: comparedFields(data), isComplete: data.entry !== undefined, runs: runsOf(data) };
 }

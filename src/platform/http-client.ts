@@ -215,10 +215,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
       };
       return own(pages(next, byId, streamedList));
     },
-    /**
-     * The cursor is the id of the last invoice of a page. The platform does not mark the last page and may return short pages, so the list
-     * ends only with an empty page.
-     */
+    /** The cursor is the id of a page's last invoice. Pages may be short and the last is not marked, so only an empty page ends a list. */
     invoices(path: string) {
       const page = requestSized(path, { limit: PER_PAGE });
       const read = async (cursor?: string) => {

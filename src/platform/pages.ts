@@ -16,10 +16,7 @@ interface ListBounds<T> {
   readonly maxPages: number;
   /** The number of recent keys and cursors that are checked for repeats. For a list in memory, this covers all records. */
   readonly maxRecent: number;
-  /**
-   * For endpoints that may not support cursors: a repeated page ends the list. If that page is full, it may be the start of the list, which
-   * this function then reads without a size.
-   */
+  /** For endpoints that may ignore cursors: a repeated page ends the list. If it is full, reads the list again without a size. */
   readonly whole?: () => Promise<RecordPage<T>>;
 }
 

@@ -1,9 +1,6 @@
 import { errorMessage } from '../problems/error-code.ts';
 
-/**
- * The outcome of a failed request. `not-done`: it was certainly not executed, because it was never sent or was refused. `lost`: it may have
- * been executed.
- */
+/** `not-done`: the request was certainly not executed: never sent, or refused. `lost`: it may have been executed. */
 export type RequestOutcome = 'not-done' | 'lost';
 
 export interface ExchangeFacts {

@@ -4,10 +4,7 @@ interface CachedRecord {
   readonly record: object;
 }
 
-/**
- * Caches records by path for repeated reads. A response with the same bytes is neither parsed nor checked again. Records that were not read
- * during a complete round are removed.
- */
+/** Caches records by path. Equal bytes are not parsed again. Removes records that were not read during a complete round. */
 export class RecordCache {
   readonly #known = new Map<string, CachedRecord & { round: number }>();
   #round = 0;

@@ -68,10 +68,7 @@ export function mayHaveTakenEffect(method: Method, result: AttemptResult): boole
   return !NOT_EXECUTED_REDIRECTS.has(result.status) && !isRefused;
 }
 
-/**
- * The statuses of a gateway that stopped waiting: 408, and those of load balancers for a client that disconnected (460, 499). The platform
- * may have executed the request.
- */
+/** A gateway stopped waiting (408) or its client disconnected (460, 499). The platform may have executed the request. */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 460, 499]);
 
 /** Redirects that ask to repeat the request at another URL. Some servers answer a completed request with 302 or 303. */
@@ -82,10 +79,7 @@ export function isRefusal(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/**
- * Returns true if a gateway or a proxy, not the platform, reports that the path does not exist or access is denied. The platform's own
- * errors are JSON or empty.
- */
+/** Returns true if a gateway or proxy, not the platform, reports a 404 or denies access. The platform's errors are JSON or empty. */
 export function isGatewayResponse(result: AttemptResult): boolean {
   if (result.type !== 'response' || ![403, 404, 410].includes(result.status)) return false;
   const text = result.body
@@ -157,10 +151,7 @@ export function isPermanentFailure(error: Error | undefined): boolean {
   );
 }
 
-/**
- * Returns true if nothing listens at a local address, where a retry is pointless. Another host that refuses connections may be a load
- * balancer that is switching servers.
- */
+/** Returns true if nothing listens at a local address: a retry is pointless. A remote load balancer may be switching servers. */
 export function isClosedLocalPort(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);
 }

@@ -25,10 +25,7 @@ export interface WithWorkspaceId {
   readonly workspace_id?: unknown;
 }
 
-/**
- * Tracks the workspaces of the records that a client has read. The API does not document which workspaces a key can access, and a key may
- * have access to several.
- */
+/** Tracks the workspaces of the records that a client has read, because a key may have access to several workspaces. */
 export class WorkspaceCheck {
   readonly workspaceId: string;
   #own = 0;

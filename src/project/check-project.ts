@@ -302,10 +302,7 @@ const NO_ITEM = '-';
 /** The maximum number of rounds. Each round removes all parts that the schema rejects, which may reveal further problems. */
 const MAX_ROUNDS = 8;
 
-/**
- * Returns a project file without its invalid parts, to find further problems. Replaces required parts with stand-ins. Returns undefined if
- * nothing is valid.
- */
+/** Returns a project file without its invalid parts, and with stand-ins for required parts, to find further problems. */
 function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
   const copy = copyOf(raw);

@@ -48,10 +48,7 @@ export interface LoadListener {
   onReference(kind: string): void;
 }
 
-/**
- * Reads all manifests for one workspace, merges them with defaults and patches, and checks them. Returns the resources. Problems in files
- * become diagnostics, not exceptions.
- */
+/** Reads all manifests for one workspace, applies defaults and patches, and checks them. Problems in files become diagnostics. */
 export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
   const { project, workspace, lookups, listener, memory } = options;
   const overlays = new Overlays(options);

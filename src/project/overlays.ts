@@ -181,10 +181,7 @@ function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | unde
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/**
- * Returns the problems of the defaults of a kind. Missing fields are allowed, because manifests add them. Unset variables are allowed,
- * because not every workspace uses them.
- */
+/** Returns the problems of a kind's defaults. Fields may be missing: manifests add them. Not every workspace sets all variables. */
 function defaultsProblems(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
   if (isForm(defaults)) {
     const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;

@@ -227,10 +227,7 @@ interface CachedResource {
   readonly inputs: readonly (readonly [file: string, content: unknown])[];
 }
 
-/**
- * Caches results for unchanged files between loads of a project in the same environment. All loads must use the same file view, which
- * returns the same byte array for the same contents.
- */
+/** Caches results of unchanged files. All loads must use the same file view, which returns the same byte array for equal contents. */
 export class LoadMemory {
   #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
   #resources = new WeakMap<Declaration, CachedResource>();

@@ -15,10 +15,7 @@ const MAX_READ = 1_000;
 /** Matches the usual beginning of a manifest. */
 const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
 
-/**
- * Returns a warning for each file that looks like a manifest and matches no pattern of `manifests`. Links are not followed, and folders
- * with their own project file are skipped.
- */
+/** Warns of files that look like manifests but match no pattern. Skips links, and folders with their own project file. */
 export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
   const isMatched = globMatcher(manifests.map((pattern) => withoutDotSlash(pattern.replace(/^!/, ''))));

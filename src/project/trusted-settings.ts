@@ -21,10 +21,7 @@ export interface TrustedProject {
   readonly project: ProjectConfig;
 }
 
-/**
- * Returns the project file with the trusted settings. Omits workspaces that the trusted version does not have, and `default_workspace`,
- * which may name one of them.
- */
+/** Returns the project file with trusted settings, without workspaces that the trusted version lacks and `default_workspace`. */
 export function withTrustedSettings(document: Json, trusted: Json): Json {
   if (!isObject(document) || !isObject(trusted)) return document;
   const [own, trustedWorkspaces] = [workspacesIn(document), workspacesIn(trusted)];

@@ -145,10 +145,7 @@ export interface Acceptance extends Pick<AcceptableValues, 'refused' | 'unmoved'
   readonly accepted: readonly WantedValue[];
 }
 
-/**
- * Returns the edits that write these values to the project's files. Values that contain a known secret are refused. Reads files, but does not
- * write them.
- */
+/** Returns the edits that write these values to the project's files. Refuses values with a known secret. Writes no file. */
 export async function acceptanceOf(
   opened: OpenWorkspace,
   { wanted: found, records, refused, unmoved, unshown = [] }: FoundValues,

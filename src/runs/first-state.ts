@@ -87,10 +87,7 @@ function moveHint(
   return advice`${text}${completeCommand(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${completeCommand('state init')}`;
 }
 
-/**
- * Prepends commands that copy the project file of a fetched project to the operator's folder. The paths of the project are relative to this
- * folder, so the command must run there.
- */
+/** Prepends commands that copy a fetched project file to the operator's folder, where the command must run: paths are relative. */
 function withProjectFile(
   { root, localRoot, file }: ProjectConfig,
   command: string,

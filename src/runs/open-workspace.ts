@@ -125,9 +125,7 @@ export class OpenWorkspace extends StateAccess {
     return maxConcurrency(options.concurrency ?? this.project.limits.concurrency);
   }
 
-  /**
-   * Opens a platform client, which the caller must close. A client that keeps unexpected fields is for display only, never for decisions.
-   */
+  /** Opens a platform client. The caller must close it. A client that keeps unexpected fields is only for display. */
   connect(options: PlatformOptions, unexpectedFields?: UnexpectedFields): PlatformClient {
     const { log, interrupts, onRequest, shared, memory, cacheFolder } = this.context;
     const { limits } = this.project;

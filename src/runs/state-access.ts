@@ -285,10 +285,7 @@ export function freshState(): FreshState {
   return { lineage: randomUUID(), salt: newSalt() };
 }
 
-/**
- * Records the results that earlier runs of this project could not store. Uses its own session, so that the state has a new serial before
- * it is compared with earlier reads.
- */
+/** Records results that earlier runs could not store, in its own session, so that the serial is new before states are compared. */
 async function recordRescues(
   root: string,
   store: StateStore,

@@ -224,10 +224,7 @@ interface MisplacedKey {
   readonly problem: 'twice' | 'reserved';
 }
 
-/**
- * Returns the first key that is a duplicate in its object, or that is `__proto__` in the outer `ENTRY_LEVELS` levels. The text must be
- * valid JSON. This check makes reading a state 25 % slower.
- */
+/** Returns the first key of valid JSON that is a duplicate, or `__proto__` in the outer `ENTRY_LEVELS`. Costs 25 % of a read. */
 export function findMisplacedKey(text: string): MisplacedKey | undefined {
   /** The keys found so far in each open object; undefined for an open array. */
   const openScopes: (Set<string> | undefined)[] = [];

@@ -185,9 +185,7 @@ export class StateSession {
     return unreadable;
   }
 
-  /**
-   * Writes the document if anything was recorded, and always releases the lock. A broken session leaves its journal to the next session.
-   */
+  /** Writes the document if anything was recorded, and releases the lock. A broken session leaves its journal to the next one. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

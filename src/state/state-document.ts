@@ -106,9 +106,7 @@ const formerDocument = lazy(() =>
     .extend({ format_version: z.literal(1) }),
 );
 
-/**
- * The format of a sealed state. It has its own number, so that earlier versions of voxform ask for an upgrade instead of reporting damage.
- */
+/** The format of a sealed state. It has its own number, so that earlier versions of voxform ask for an upgrade. */
 export const SEALED_FORMAT_VERSION = 3;
 
 /** An encrypted state. Fields outside `sealed` stay readable without the private key. */

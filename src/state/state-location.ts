@@ -71,10 +71,7 @@ export function createStore(location: StateLocation, user: StoreUser): StateStor
   return createStateStore(backendOf(location).open(location, user), user);
 }
 
-/**
- * Returns a function that finds a state of a workspace, under any name, in the storage of a location; undefined if this storage cannot be
- * searched.
- */
+/** Returns a function that finds a state of a workspace, under any name, in the same storage; undefined if it cannot be searched. */
 export function searchAt(location: StateLocation, user: StoreUser): StateStore['findOther'] {
   // With an empty name, no state is excluded from the search.
   return createStore({ ...location, [backendOf(location).locationSetting]: '' } as StateLocation, user).findOther;

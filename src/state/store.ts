@@ -27,9 +27,7 @@ export interface StateStore {
   holder(): Promise<LockHolder | undefined>;
   /** Removes the lock of another run. @throws UserError unless `id` identifies the current lock. */
   unlock(id: string): Promise<LockHolder>;
-  /**
-   * Finds another state of the workspace in the same storage, so that no second state is created. Absent if the storage cannot be searched.
-   */
+  /** Finds another state of the workspace in the same storage, to avoid a second one. Absent if the storage cannot be searched. */
   findOther?(workspaceId: string): Promise<FoundState | undefined>;
   /** Returns the runs that took the lock, oldest first. The oldest runs may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;

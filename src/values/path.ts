@@ -6,10 +6,7 @@ export type LeafPath = string;
 
 export type Leaves = ReadonlyMap<LeafPath, Value>;
 
-/**
- * Returns the leaves of a spec by path. Arrays, symbolic values, and objects for which `isOpaque` returns true are leaves. An empty object
- * contains no leaf.
- */
+/** Returns the leaves of a spec by path: scalars, arrays, symbolic values and opaque objects. An empty object contains no leaf. */
 export function flatten(
   spec: { readonly [key: string]: Value },
   isOpaque: (path: LeafPath) => boolean,

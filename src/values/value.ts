@@ -172,9 +172,7 @@ export function revealSecrets(value: Value): Json {
   }) as Json;
 }
 
-/**
- * Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. Contains names of secrets, never their text.
- */
+/** Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. Contains names of secrets, never their text. */
 export function toForms(value: Value): Json {
   if (value instanceof Secret) return { $secret: value.name };
   if (value instanceof Reference) return { $ref: value.address };

@@ -35,10 +35,7 @@ function isReadOnly([name = '', part = '']: readonly string[]): boolean {
   return READ_ONLY.includes(name) || (name === 'state' && READ_ONLY_STATE.includes(part));
 }
 
-/**
- * Creates a claim on the workspace that a command opens, so that no run uses the workspace under another address. The claim is renewed
- * until it is disposed of.
- */
+/** Claims the workspace that a command opens until the claim is disposed of, so that no run uses it under another address. */
 function createClaim(control: FleetControl, address: string, { log, interrupts }: Context) {
   const holder = randomUUID();
   let renewal: NodeJS.Timeout | undefined;

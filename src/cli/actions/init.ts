@@ -197,10 +197,7 @@ secrets/
 ${state}`;
 }
 
-/**
- * Makes the project file of the example keep the state in the repository. The state of the emulator stays local, because the emulator
- * does not keep its records by default.
- */
+/** Keeps the state of the example in the repository. The emulator's state stays local, because its records are lost by default. */
 function withSharedState(projectFile: string): string {
   return projectFile
     .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Local, like the emulator.')

@@ -7,10 +7,7 @@ import { StartupSettings } from '../assistant/startup-settings.ts';
 import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 
-/**
- * Runs the MCP server over stdin and stdout until the assistant disconnects. The assistant may change every file of the project, so no
- * program in the project is run after startup.
- */
+/** Runs the MCP server over stdin and stdout. The assistant may change every file, so no program of the project runs after startup. */
 export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
   const { projectFolder, interrupts, terminal } = given;
   const env = projectFolder === undefined ? given.env : withoutPrograms(given.env, realPath(projectFolder));

@@ -93,10 +93,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   return interrupted;
 }
 
-/**
- * Returns the workspace with interrupts disabled, because the answers given before a signal must still be recorded. A second signal ends
- * the process.
- */
+/** Returns the workspace without interrupts, so that given answers are still recorded. A second signal ends the process. */
 function withoutInterrupts(context: Context, opened: OpenWorkspace): OpenWorkspace {
   const never = new AbortController().signal;
   return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);

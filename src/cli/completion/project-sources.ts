@@ -144,10 +144,7 @@ async function declared(context: RunContext): Promise<CompletionWord[]> {
 const KIND = /^["']?kind["']?\s*:\s*["']?([A-Za-z]+)/m;
 const NAME = /^([ \t]*)["']?name["']?\s*:\s*["']?([a-z0-9][a-z0-9-]*)/gm;
 
-/**
- * Returns the addresses that a manifest file declares. Matches lines instead of parsing, because completion must be fast in a project of
- * 10,000 manifests and must work while a file is invalid.
- */
+/** Returns the addresses in a manifest. Matches lines instead of parsing: it must be fast, and work while a file is invalid. */
 export function declaredIn(text: string): Address[] {
   const documents = text.trimStart().startsWith('{') ? [toBlockStyle(text)] : text.split(/^---.*$/m);
   return documents.flatMap((document) => {

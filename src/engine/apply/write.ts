@@ -194,10 +194,7 @@ async function findEarlierCreate(
   return differencesFromSent(kind, leaves, valuesAfterCreate(kind, found)).length === 0 ? found : undefined;
 }
 
-/**
- * Refuses the response to a create if its id is invalid or already known to the state or the plan. Saving that id would lose the new
- * record. Nothing is recorded, so the create remains unknown.
- */
+/** Refuses a response to a create with an invalid or known id, which would lose the new record. The create remains unknown. */
 function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceWrite, id: string): void {
   const holder = holders.get(idKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);

@@ -92,10 +92,7 @@ interface ResentFields {
   readonly problems: readonly string[];
 }
 
-/**
- * Returns the fields that an update resends with their observed values, if these values are valid in requests. Omits null and empty
- * strings that are invalid in requests, because no value is lost.
- */
+/** Returns the fields that an update resends as observed, except invalid ones: omitting a null or an empty string loses nothing. */
 export function resentFields(facts: ResendInput): ResentFields {
   const { kind, leaves } = facts;
   const values = new Map<LeafPath, Json>();

@@ -119,10 +119,7 @@ export function normalised(rule: FieldRule, value: unknown): unknown {
   return value;
 }
 
-/**
- * Returns a keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter.
- * Secrets are omitted.
- */
+/** Returns a keyed digest of all manageable fields except secrets. Equal digests mean equal values; sets have no order. */
 export function digestOf(
   kind: Kind,
   { record, leaves, salt }: { record: ShownRecord; leaves: Leaves; salt: string },

@@ -177,9 +177,7 @@ function decideCreate(facts: Facts, reason: string, recreates?: string): Decisio
   };
 }
 
-/**
- * Warns about fields that the manifest omits but a new record needs because of another field, such as the API key of a provider.
- */
+/** Warns about fields that the manifest omits but a new record needs because of another field, such as the API key of a provider. */
 function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
   return Object.entries(kind.fields).flatMap(([path, { unnecessaryIf: requirement }]) => {
     const value = requirement && leaves.get(requirement.field);

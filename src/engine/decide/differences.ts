@@ -113,10 +113,7 @@ function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | 
   return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
 
-/**
- * Returns the value of a field on the platform or, without a read, its baseline. Returns null for a
- * cleared field if the platform omits empty fields.
- */
+/** Returns the platform's value of a field, or its baseline without a read; null for a cleared field if reads omit empty fields. */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
   if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : valueInRecord(kind, record, path);
   return plainOf(baselineOf(entry, path));

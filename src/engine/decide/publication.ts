@@ -49,10 +49,7 @@ interface DraftDifferences {
   readonly unknown: readonly LeafPath[];
 }
 
-/**
- * Compares the published version with the draft. Hidden fields of the draft are taken from the state entry, as unverified, unless the
- * record has not changed since it was published.
- */
+/** Compares the published version with the draft. Hidden fields are from the state entry, unverified unless nothing changed since. */
 export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, version: ShownRecord): DraftDifferences {
   const changes: PlannedChange[] = [];
   const unknown: LeafPath[] = [];

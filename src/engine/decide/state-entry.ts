@@ -118,10 +118,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
 }
 
-/**
- * Yields the values whose fingerprints `stateEntryOf` and the comparison need: the values that the platform returns in fields in which a
- * secret is or was sent.
- */
+/** Yields the values that `stateEntryOf` and comparisons fingerprint: returned values of fields in which a secret is or was sent. */
 export function* valuesToMask(
   kind: Kind,
   { leaves, record, entry }: { leaves: Leaves; record: ShownRecord; entry: ResourceEntry | undefined },

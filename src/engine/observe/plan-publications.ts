@@ -24,10 +24,7 @@ export type ComparedDrafts = Map<string, { readonly inputs: string; readonly unp
 export interface PublicationsRequest {
   /** The drafts to compare with their published versions. `changes`: the drafts that the plan updates, and a few others. Default: none. */
   readonly publications?: 'changes' | 'all' | undefined;
-  /**
-   * Results of earlier plans in this process. If present, the few others include edited drafts, so that several plans together compare
-   * all drafts.
-   */
+  /** Results of earlier plans in this process. If present, the few others include edited drafts, so that plans together compare all. */
   readonly comparedDrafts?: ComparedDrafts | undefined;
 }
 

@@ -172,10 +172,7 @@ function refuseWhenAllMissing(
 
 const REMEMBERED: Observation = { status: 'remembered' };
 
-/**
- * Returns the keys of the records that do not exist. Reads each record once, if its kind can be read by id. If a read fails, its record
- * counts as existing.
- */
+/** Returns the keys of records that do not exist. Reads each record once, if possible. A record whose read fails counts as existing. */
 export async function missingAmong(
   mentions: readonly { readonly kind: string; readonly id: string }[],
   options: ObserveOptions,

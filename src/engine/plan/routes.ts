@@ -50,10 +50,7 @@ interface RouteSources {
   withoutSecrets(kind: string, record: ShownRecord): ShownRecord;
 }
 
-/**
- * Adds routes to each changing record, including the routes that manual steps of the plan add or remove. Omits kinds that could not be
- * read. Pure.
- */
+/** Adds routes to each changing record, including those that manual steps add or remove. Omits kinds that could not be read. */
 export function withRoutes(document: PlanDocument, sources: RouteSources): PlanDocument {
   const listed = [...kinds.values()].filter(isRouting).filter(({ name }) => sources.lists.has(name));
   const collector = new RouteCollector();

@@ -227,10 +227,7 @@ class EmbeddedDatabase implements Database {
   }
 }
 
-/**
- * Returns JSON that PostgreSQL accepts. Replaces NUL and unpaired surrogates with U+FFFD, because PostgreSQL would otherwise refuse a
- * whole batch of rows.
- */
+/** Replaces NUL and unpaired surrogates with U+FFFD, because PostgreSQL would refuse the whole batch of rows. */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value).replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\ufffd');
 }

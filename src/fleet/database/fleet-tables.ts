@@ -33,10 +33,7 @@ export const FLEET_TABLES = [
   'search_terms',
 ] as const;
 
-/**
- * All migrations in order. No index contains a column of `workspaces` that every run writes, so that PostgreSQL can update the row within
- * its page.
- */
+/** All migrations in order. No index contains a column of `workspaces` that every run writes, so that updates stay within a page. */
 export const schemaSteps: readonly SchemaStep[] = [
   {
     compatibleFrom: 1,

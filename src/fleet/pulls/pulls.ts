@@ -353,10 +353,7 @@ export class Pulls {
     return plans;
   }
 
-  /**
-   * Creates or updates the comment. If there are several comments, for example because two processes created one each, removes all but the
-   * oldest.
-   */
+  /** Creates or updates the comment. Removes all but the oldest, because two processes may have created one each. */
   async #comment(pull: ClaimedPull, { host, signal, body, isNeeded }: CommentUpdate): Promise<void> {
     const { number } = pull;
     const { pulls } = host;

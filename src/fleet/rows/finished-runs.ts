@@ -60,10 +60,7 @@ export interface FinishedRun {
 
 const S = FLEET_SCHEMA;
 
-/**
- * Stores the results of runs and removes their jobs, in one transaction. Ignores runs whose jobs another process has taken over.
- * Idempotent.
- */
+/** Stores the results of runs and removes their jobs in one transaction. Ignores runs of jobs that others took over. Idempotent. */
 export async function storeFinishedRuns(
   database: FleetDatabase,
   queue: Queue,

@@ -49,10 +49,7 @@ interface PageSelection extends WorkspaceFilter {
   readonly offset: number;
 }
 
-/**
- * Returns the workspaces of one page in order, the number of matching workspaces and the total number. Both are counted up to
- * `MAX_COUNTED + 1`.
- */
+/** Returns one page of workspaces in order, with the number of matches and the total, both counted up to `MAX_COUNTED + 1`. */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
   selection: PageSelection,
@@ -292,10 +289,7 @@ export async function storeOrphanCount({ query }: FleetStatements, address: stri
 
 const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
 
-/**
- * Returns a digest that changes when any list of workspaces on the page changes. It also changes every ten seconds, because new checks and
- * the passage of time can change the lists too.
- */
+/** Returns a digest that changes with any list of workspaces, and every ten seconds, because time changes the lists too. */
 export async function fleetVersion({ query }: FleetStatements): Promise<string> {
   const changed = workspaceStatuses.map(
     (status) => `(SELECT max(status_since) FROM ${S}.workspaces WHERE status = '${status}' AND ${IS_ACTIVE})`,

@@ -182,10 +182,7 @@ WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.
   return new Set(rows.map(({ holder }) => String(holder)));
 }
 
-/**
- * Removes plans for other commits, and plans from before the last change of the request's state. Returns the addresses of the remaining
- * plans, except failed plans.
- */
+/** Removes plans for other commits or an earlier state of the request. Returns the addresses of the others, except failed plans. */
 export async function plannedAddresses(
   { query }: FleetStatements,
   { source, number, head }: PullRow,

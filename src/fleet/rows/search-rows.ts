@@ -59,10 +59,7 @@ function resourceIn(text: string): { readonly kind: string; readonly name: strin
   return kind === undefined ? { kind: '', name: text } : { kind, name };
 }
 
-/**
- * Returns the digits of a phone number without leading zeros: `4930123456` for `+49 (30) 123456` and `0049 30 123456`, `30123456` for
- * `030 123456`. Returns an empty list for other texts.
- */
+/** Returns a phone number's digits without leading zeros: `4930123456` for `+49 (30) 123456`. Returns an empty list for other texts. */
 function phoneNumberIn(text: string): string[] {
   const digits = text.replaceAll(/[\s()./-]/g, '').replace(/^(?:\+|0{1,2})/, '');
   return /^\d{4,}$/.test(digits) ? [digits] : [];

@@ -60,9 +60,7 @@ FROM json_to_recordset($1::json) AS t (address text, resource text, term text) O
   );
 }
 
-/**
- * Returns the search terms of a text: the suffixes that start at a word. For a phone number, returns all suffixes of at least four digits.
- */
+/** Returns the search terms of a text: its suffixes from the start of a word; for a phone number, those with four digits or more. */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = [...lower.matchAll(/[/:\-_.@]/g)].map(({ index }) => index + 1);

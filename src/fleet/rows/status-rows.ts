@@ -78,10 +78,7 @@ export interface FleetFigures {
   readonly counts: Readonly<Record<WorkspaceStatus, number>>;
   /** The delay of the most overdue run, queued or not; 0 if no run is overdue. */
   readonly lateness: number;
-  /**
-   * The longest time since an active workspace was last checked or, if it was never checked, since its discovery; null if there are no
-   * active workspaces.
-   */
+  /** The longest time since the last check, or else the discovery, of an active workspace; null if no workspace is active. */
   readonly oldestCheckAge: number | null;
   /** The number of active workspaces that were never checked. */
   readonly neverChecked: number;

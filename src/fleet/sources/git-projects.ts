@@ -33,10 +33,7 @@ const KEPT_REFS = 'refs/voxform/kept/';
 
 /** The default of `maxCommitBytes`. There is a limit because anyone can push any number of files of any size to a fork. */
 const MAX_COMMIT_BYTES = 256 * 1024 * 1024;
-/**
- * Settings for the fetch of a pull request's commit. git streams large objects instead of holding them in memory, and writes all objects to
- * one file, whose size has a limit.
- */
+/** Settings for the fetch of a pull request's commit. git streams large objects, and writes all to one file of limited size. */
 const COMMIT_SETTINGS: readonly GitSetting[] = [
   ['core.bigFileThreshold', '8m'],
   ['fetch.unpackLimit', '1'],

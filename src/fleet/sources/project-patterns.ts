@@ -8,10 +8,7 @@ interface ProjectPatterns {
   isProject(folder: string): boolean;
   /** Returns true if the folder may be a project or contain projects. */
   isSearched(folder: string): boolean;
-  /**
-   * Returns the folder directly below the base of a glob that is or contains this folder, such as `clients/acme` for `clients/**`;
-   * undefined for a base and the folders above it.
-   */
+  /** Returns the folder directly below a glob's base that is or contains this folder, such as `clients/acme` for `clients/**`. */
   unitOf(folder: string): string | undefined;
 }
 

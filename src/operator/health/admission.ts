@@ -43,9 +43,7 @@ export interface Admission extends ListenOptions {
 /** Matches the names of headers that proxies add. */
 const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|original|envoy|scheme))|-ip$/;
 
-/**
- * True for a request from this machine that no proxy forwarded. Many proxies add no header but use HTTP/1.0, which browsers never use.
- */
+/** True for a request from this machine that no proxy forwarded. Many proxies add no header but use HTTP/1.0, which browsers never use. */
 export function isLocal(
   { headers, httpVersion, socket }: RequestFacts,
   { listen, proxy, userHeader }: ListenOptions,

@@ -45,10 +45,7 @@ const BACKOFF = { first: 1000, max: 300_000 };
 /** The maximum pause that a receiver may request. */
 const MAX_REQUESTED_PAUSE_MS = 3_600_000;
 
-/**
- * Delivers the notifications of each receiver in order, without blocking the watch. A delivery is retried until the receiver accepts or
- * rejects it, because later runs do not repeat it.
- */
+/** Delivers notifications in order for each receiver. Retries until it accepts or rejects them, because later runs do not repeat them. */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #waiting = new Map<string, Delivery[]>();

@@ -292,10 +292,7 @@ const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
 /** Matches the bracket after the text of a link `[text](address)`. The text may be an address other than the target. */
 const LINK = /\](?=\()/gu;
 
-/**
- * Disables mentions and disguised links for Slack, Mattermost, Discord, Teams and similar services, without a visible change. Parts of the
- * text may come from anyone with access to the platform.
- */
+/** Disables mentions and disguised links for chat services, invisibly. Parts of the text may come from anyone on the platform. */
 export function withoutMentions(text: string): string {
   return text.replace(BRACKET, '‹').replace(MENTION, `@${ZERO_WIDTH_SPACE}`).replace(LINK, `]${ZERO_WIDTH_SPACE}`);
 }

@@ -236,10 +236,7 @@ interface ReportSetOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
 /** The minimum number of characters for a partial report. With less space, the report is omitted. */
 const MIN_REPORT_LENGTH = 600;
 
-/**
- * Returns one comment for all workspaces: a table, the failures, and as much of each report as fits. It has at most 65,536 characters,
- * unless the table alone is longer.
- */
+/** Returns a table, the failures, and as much of each report as fits in 65,536 characters, unless the table alone is longer. */
 export function reportSetMarkdown(
   { type, reports, failures, remarks = [] }: ReportSet,
   {

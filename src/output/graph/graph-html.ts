@@ -11,10 +11,7 @@ import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 /** The maximum number of references of a resource that are not folded. */
 const MAX_LISTED = 12;
 
-/**
- * Returns a page with a picture of the groups, and a folded section for each group with its own picture and resources. The sections link
- * to each other.
- */
+/** Returns a page with a picture of the groups, and a folded section with a picture for each group. The sections link to each other. */
 export function graphHtml(
   graph: GroupedGraph,
   { workspace, made }: { readonly workspace: string; readonly made?: Date },

@@ -8,10 +8,7 @@ import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 const MAX_EDGES = 500;
 const MAX_CHARACTERS = 50_000;
 
-/**
- * Returns the graph as a Mermaid flowchart with each group as a subgraph. Above the limits of Mermaid, the flowchart contains only the
- * number of resources of each kind in each group.
- */
+/** Returns a Mermaid flowchart with each group as a subgraph; above Mermaid's limits, only the counts by kind in each group. */
 export function graphMermaid(graph: GroupedGraph): string {
   const whole = flowchart(wholePicture(graph));
   if (graph.edges.length <= MAX_EDGES && whole.length <= MAX_CHARACTERS) return whole;
@@ -57,9 +54,7 @@ function edgeLabelPredicate({ nodes, edges }: ReferenceGraph): (from: string, to
   return (from, to) => ambiguous.has(between(from, to));
 }
 
-/**
- * Escapes text. Mermaid interprets some characters even between quotes, so letters, digits and a few other characters are not escaped.
- */
+/** Escapes text. Mermaid interprets some characters even between quotes, so letters, digits and a few other characters are not escaped. */
 function escapeLabel(text: string): string {
   return [...escapeControls(text)]
     .map((character) => (/[\p{L}\p{N} ._,/()+-]/u.test(character) ? character : `#${character.codePointAt(0)};`))

@@ -41,9 +41,7 @@ export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture
   };
 }
 
-/**
- * Returns a picture of one group with all its references. A few nodes of another group are drawn individually, many are only counted.
- */
+/** Returns a picture of one group with all its references. A few nodes of another group are drawn individually, many are only counted. */
 export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup): Picture {
   const inside = new Set(group.nodes.map(({ id }) => id));
   const touching = edges.filter(({ from, to }) => inside.has(from) || inside.has(to));
@@ -112,10 +110,7 @@ export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf
   };
 }
 
-/**
- * Returns the whole graph of a small plan. For a larger plan, returns the marked resources and their neighbors, or if there are too many
- * of them, only the number of resources of each kind.
- */
+/** Returns a small graph whole, otherwise the marked resources and their neighbors, or if these are too many, the counts by kind. */
 export function planPicture(plan: Pick<PlanDocument, 'resources'>, markOf?: MarkOf): Picture {
   const graph = planGraph(plan, markOf);
   const { nodes, edges } = graph;

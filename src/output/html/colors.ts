@@ -54,10 +54,7 @@ export function kindClass(kind: string): string {
   return kindColors.has(kind) ? `kind-${kind}` : '';
 }
 
-/**
- * Returns all colors as CSS variables, which follow the system's light or dark mode, and a class for each text color. `--of-kind` is the
- * color of a kind.
- */
+/** Returns all colors as CSS variables for light and dark mode, and a class for each text color. `--of-kind` is the color of a kind. */
 export function colorStyle(root: string): string {
   const all = Object.entries({ ...backgrounds, ...foregrounds, ...marks, ...lines });
   const kindOf = (scheme: 0 | 1) =>

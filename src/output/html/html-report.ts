@@ -56,10 +56,7 @@ ${referencesHtml(report)}
 /** The maximum number of changed resources that are not folded. */
 export const MAX_UNFOLDED = 20;
 
-/**
- * Returns the changes and remarks of a plan, for a page with its own head. Reasons to refuse an apply come first. Notes on publication are
- * omitted, because the list of resources contains them.
- */
+/** Returns the changes and remarks of a plan, reasons to refuse it first, without notes on publication, which the page lists. */
 export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const resources = plan.resources.map(withoutPublication);
   const report = planReport({ ...plan, resources });

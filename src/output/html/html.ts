@@ -12,10 +12,7 @@ export class Html {
 
 export type Part = Html | string | number | false | undefined | readonly Part[];
 
-/**
- * A template tag that escapes its values as text on one line, for use between tags and in quoted attributes. It inserts markup unchanged,
- * concatenates lists, and omits `false` and `undefined`.
- */
+/** A template tag that escapes values between tags and in quoted attributes. Inserts markup, joins lists, omits `false` and `undefined`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: strings }, ...parts.map(textOf)));
 }

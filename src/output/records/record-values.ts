@@ -15,10 +15,7 @@ export function unixTimeText(value: unknown, zone: TimeZone): string {
   return Number.isNaN(date.getTime()) ? plainText(value) : dateText(date, zone);
 }
 
-/**
- * The number of decimal digits in ISO 4217, for currencies whose number is not two. Intl cannot be used, because it returns the digits of
- * everyday use, which are zero for IQD, HUF and others.
- */
+/** The decimal digits in ISO 4217 where they are not two. Intl returns those of everyday use, which are zero for IQD and HUF. */
 const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([
   ...digitsOf(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
   ...digitsOf(3, 'BHD IQD JOD KWD LYD OMR TND'),

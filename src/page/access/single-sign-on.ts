@@ -38,10 +38,7 @@ const MAX_HINT_LENGTH = 4096;
 export const MAX_ATTEMPTS = 5;
 const MAX_TARGET_LENGTH = 1000;
 
-/**
- * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is stored in a cookie and a session in the
- * database, so that any process can continue them.
- */
+/** Signs in with OpenID Connect: code flow with PKCE. Attempts are in cookies and sessions in the database, for any process. */
 export class SingleSignOn {
   readonly #options: SingleSignOnOptions;
 

@@ -112,9 +112,7 @@ export const agentConfigs = lazy(() => ({
     .describe('Text to speech.'),
 }));
 
-/**
- * The request body to create or update an agent. The API does not document which fields a create requires, so none is required here.
- */
+/** The request body to create or update an agent. The API does not document which fields a create requires, so none is required here. */
 export const agentRequest = lazy(() =>
   z
     .strictObject({

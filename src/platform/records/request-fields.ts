@@ -21,10 +21,7 @@ function collect(schema: unknown, found: Set<string>): void {
   }
 }
 
-/**
- * Returns the longest suffix of a path in an error response that consists of request fields and indices, if any. An error response may
- * contain a value of the request instead of a field.
- */
+/** Returns the longest suffix of an error's path that names request fields, because an error may contain a value of the request. */
 export function knownField(path: string): string | undefined {
   const parts = path.split('.');
   const unknown = parts.findLastIndex((part) => !names().has(part) && !/^\d+$/.test(part));

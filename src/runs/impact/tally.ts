@@ -274,10 +274,7 @@ export function differenceOf(from: Estimate, to: Estimate): Estimate {
 /** The maximum number of values for exact ranks. Above it, the normal and the binomial distribution give the same ranks. */
 const MAX_EXACT_COUNT = 1000;
 
-/**
- * Returns the rank from either end, starting at 1, of the values that bound the median with 95 % confidence for any distribution; undefined
- * for fewer than six values.
- */
+/** Returns the rank from either end, from 1, of the values that bound the median with 95 % confidence; undefined below six values. */
 export function medianRank(count: number): number | undefined {
   if (count > MAX_EXACT_COUNT) return Math.floor((count - Z * Math.sqrt(count)) / 2);
   let rank = 0;

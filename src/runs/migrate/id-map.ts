@@ -28,10 +28,7 @@ export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' 
   return name.endsWith(`-to-${workspace}`) ? 'to_id' : undefined;
 }
 
-/**
- * Writes a new CSV file with the old and new id of each resource. People, scripts and `recover` use the file. The states are authoritative.
- * After a killed run, the next run adds missing lines.
- */
+/** Writes a CSV file with the old and new id of each resource. The states are authoritative; the next run adds missing lines. */
 export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {
   await makeFolders(path.dirname(file));
   await replaceFile(file, mapText(rows), { mode: 0o644 });

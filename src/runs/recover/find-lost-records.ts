@@ -105,10 +105,7 @@ export function mergeBackups(backups: readonly BackupState[], workspaceId: strin
   return { remembered, known: [...known.values()], pending, orphans: [...orphans.values()] };
 }
 
-/**
- * Restores the orphan list and the unknown creates in a new state, so that no create is sent again. Records that are already managed
- * are not changed.
- */
+/** Restores orphans and unknown creates in a new state, so that no create is sent again. Skips records that are managed already. */
 export async function restore(
   { pending, orphans }: MergedBackups,
   session: StateSession,

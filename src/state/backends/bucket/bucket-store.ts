@@ -32,10 +32,7 @@ const MAX_READS = 4;
 const MAX_SIBLINGS = 200;
 
 const HOUR_MS = 3_600_000;
-/**
- * The minimum age for removing an object that the head does not refer to. A newer object may belong to a write in flight, or to the
- * previous head, which a reader may still use.
- */
+/** The minimum age for removing an unreferenced object. A newer one may belong to a write in flight, or to a reader's earlier head. */
 const MIN_UNUSED_MS = 24 * HOUR_MS;
 
 interface BucketStoreOptions<Location extends BucketLocation> {

@@ -19,10 +19,7 @@ const MAX_SHALLOW_BYTES = 64_000;
 /** Git distributes loose objects over 256 folders. One folder serves as a sample for estimates, as in git itself. */
 const SAMPLE = { folder: '17', of: 256 };
 
-/**
- * A separate bare repository for the objects of one remote, so that the user's repository stays unchanged. It may be deleted at any time,
- * because the remote has all objects.
- */
+/** A bare repository for the objects of one remote, so that the user's repository stays unchanged. It may be deleted at any time. */
 export class ObjectCache {
   readonly #remote: GitRemote;
   readonly #format: ObjectFormat;

@@ -6,10 +6,7 @@ export const STATE = 'state.json';
 export const LOCK = 'lock.json';
 export const HISTORY = 'history.jsonl';
 
-/**
- * The size in bytes after which the journal continues in another file, so that the cost of a write is bounded. The size is part of the
- * format.
- */
+/** Bytes after which the journal continues in another file, which bounds the cost of a write. The size is part of the format. */
 const JOURNAL_FILE_BYTES = 256_000;
 
 function journalName(index: number): string {

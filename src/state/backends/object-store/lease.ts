@@ -31,10 +31,7 @@ const MAX_PAUSES = 5;
 /** The optional parts of a change. */
 type Content = Omit<Change, 'write' | 'summary'>;
 
-/**
- * The permission to write, based on a lock in the store. Every write is based on the previous write, so that a holder that lost its lock
- * cannot write.
- */
+/** The permission to write. Each write is based on the previous one, so that a holder that lost its lock cannot write. */
 export class Lease implements StateLease {
   readonly info: LockInfo;
   readonly #store: ObjectStore;
@@ -230,10 +227,7 @@ export class Lease implements StateLease {
     return { monotonic: performance.now(), wall: this.#user.now().getTime() };
   }
 
-  /**
-   * Milliseconds since the last renewal. This is the larger value of two clocks, because the monotonic clock may stop while the machine
-   * sleeps, and the wall clock may be set back.
-   */
+  /** Milliseconds since the last renewal: the larger of two clocks, because one stops during sleep and the other may be set back. */
   get #age(): number {
     if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
     const { monotonic, wall } = this.#readClocks();

@@ -7,10 +7,7 @@ import type { StateDocument } from '../../state-document.ts';
 import type { LostState, NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 
-/**
- * Storage that several runs share. Each backend implements this interface. `createStateStore` implements locks, waiting, takeover, retries
- * and rescue files for all backends.
- */
+/** Storage that several runs share. Each backend implements it. `createStateStore` adds locks, waits, takeovers and rescue files. */
 export interface ObjectStore {
   /** Location of the state for messages, without passwords. */
   readonly location: string;
@@ -155,10 +152,7 @@ export interface Change {
   readonly lock?: StoredLock | null;
   /** A line for the history, without its newline. */
   readonly history?: string;
-  /**
-   * Present if the state is converted to or from the sealed form. Contains the lines that replace the history. The store removes its
-   * earlier documents if possible.
-   */
+  /** Present if the state is sealed or unsealed: the lines of the new history. The store removes its earlier documents if possible. */
   readonly converted?: { readonly history: readonly string[] };
 }
 

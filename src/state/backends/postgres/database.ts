@@ -15,10 +15,7 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /** A database or a transaction. */
 export interface Statements {
-  /**
-   * Runs one statement, or several statements without values in one transaction, and returns the rows. Rejects if the signal aborts, or if
-   * the server does not respond in time.
-   */
+  /** Runs a statement, or several without values in one transaction. Rejects if the signal aborts or the server is too slow. */
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
 
