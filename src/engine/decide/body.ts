@@ -60,7 +60,7 @@ function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> 
   const ignored = driftIgnored(facts);
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
-    const isShown = [record, published].some((each) => valueInRecord(kind, each, path) !== undefined);
+    const isShown = [record, published].some((each) => resendable(kind, path, valueInRecord(kind, each, path)));
     if (!ignored.has(path)) yield [path, revealSecrets(value)];
     else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealSecrets(value)];
   }
@@ -119,6 +119,19 @@ function accepts(schema: z.ZodType, value: unknown): boolean {
   return value !== undefined && schema.safeParse(value).success;
 }
 
+/** A mask in place of a secret, such as `Bearer ****`. */
+const MASK = /[*•●]{4}/;
+
+/**
+ * True if the platform returns the value of a field. In a write-only field, it may return a mask. So it may in fields whose contents are not
+ * documented. Sending the mask would overwrite the secret.
+ */
+function resendable(kind: Kind, path: LeafPath, value: unknown): boolean {
+  const { writeOnly, opaque } = ruleOf(kind, path);
+  if (value === undefined || writeOnly) return false;
+  return (fieldSchema(kind, path) !== undefined && !opaque) || !MASK.test(JSON.stringify(value));
+}
+
 function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown]> {
   const { kind, leaves, record, published } = facts;
   const ignored = driftIgnored(facts);
@@ -127,13 +140,12 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
     const base = record[root] ?? published?.[root];
     for (const [key, value] of Object.entries(isObject(base) ? base : {})) {
       const path = `${root}.${key}`;
-      // The platform may return a mask in a write-only field. Sending the mask would overwrite the real value.
-      if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
+      if (!leaves.has(path) && resendable(kind, path, value)) yield [path, value];
     }
     for (const path of ignored) {
       const value = [record, published]
         .map((each) => valueInRecord(kind, each, path))
-        .find((each) => each !== undefined);
+        .find((each) => resendable(kind, path, each));
       if (isUnder(path, root) && value !== undefined) yield [path, value];
     }
   }
@@ -225,9 +237,11 @@ export function updateWarnings(
   const warnings = messages.map((message): Remark => ({ message }));
   const released = new Set(differences.released);
   for (const root of roots) {
-    const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
-    const erasable = fieldsOf(facts.kind, root).filter(
-      (path) => !facts.leaves.has(path) && !released.has(path) && valueInRecord(facts.kind, base, path) === undefined,
+    const base = record?.[root] ?? standIn(published)?.[root];
+    const shown = new Map(Object.entries(isObject(base) ? base : {}).map(([key, value]) => [`${root}.${key}`, value]));
+    const fields = new Set([...fieldsOf(facts.kind, root), ...shown.keys()]);
+    const erasable = [...fields].filter(
+      (path) => !facts.leaves.has(path) && !released.has(path) && !resendable(facts.kind, path, shown.get(path)),
     );
     if (erasable.length > 0) warnings.push(resendWarning(facts.kind, erasable));
   }

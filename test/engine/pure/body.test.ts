@@ -51,6 +51,30 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v', speed: 'fast' } },
     },
     {
+      reason: 'no mask that is shown in place of a secret',
+      spec: { llm_config: { model: 'm' } },
+      record: {
+        llm_config: {
+          model: '****',
+          region: '****',
+          tools: [{ headers: { key: 'sk-****ef' } }],
+          token: '••••',
+          zone: '***',
+        },
+      },
+      changed: ['llm_config.model'],
+      sent: { llm_config: { model: 'm', region: '****', zone: '***' } },
+    },
+    {
+      reason: 'what was last sent in place of a mask that others may change',
+      spec: { llm_config: { model: 'm', tools: [{ key: 'new' }] } },
+      record: { llm_config: { tools: [{ key: '****' }] } },
+      entry: entryOf({ 'llm_config.tools': [{ key: 'sent' }] }),
+      changed: ['llm_config.model'],
+      ignoreDrift: ['llm_config.tools'],
+      sent: { llm_config: { model: 'm', tools: [{ key: 'sent' }] } },
+    },
+    {
       reason: 'secrets in the clear with the object around them',
       spec: { llm_config: { model: 'm', api_key: secret } },
       record: { llm_config: { model: 'old' } },
