@@ -97,7 +97,12 @@ const webhookSchema = lazy(() =>
   }),
 );
 
-export const notifySchema = lazy(() => z.array(webhookSchema()).describe('Webhooks for notifications of watch.'));
+/** The maximum number of webhooks. Each of them has its own connection and its own queue. */
+const MAX_WEBHOOKS = 20;
+
+export const notifySchema = lazy(() =>
+  z.array(webhookSchema()).max(MAX_WEBHOOKS).describe('Webhooks for notifications of watch.'),
+);
 
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 

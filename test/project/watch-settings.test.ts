@@ -104,6 +104,10 @@ describe('what a project file says for watch', () => {
       'notify[0].on[0] not-allowed on[0] must be one of "changes", "failure", "drift", got "change"; did you mean "changes"?',
     ],
     [
+      `notify:\n${'  - { url: "https://x.example" }\n'.repeat(21)}`,
+      'notify out-of-range notify must be a list of at most 20 items, got 21',
+    ],
+    [
       hook('{ url: "https://x.example", template: { a: { b: ["{{worspace}}"] } } }'),
       'notify[0].template.a.b[0] bad-format b[0]: unknown placeholder {{worspace}}; did you mean "workspace"?',
     ],

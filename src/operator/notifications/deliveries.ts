@@ -35,6 +35,8 @@ interface DeliveriesOptions {
 
 /** The maximum number of pending deliveries per receiver; later ones are dropped. */
 const MAX_WAITING = 32;
+/** The maximum number of characters of all pending deliveries. A fleet delivers for projects that it does not trust. */
+const MAX_PENDING_LENGTH = 64 * 1024 * 1024;
 /** The number of attempts after which a delivery is reported as delayed. */
 const DELAYED_AFTER_ATTEMPTS = 5;
 
@@ -52,6 +54,7 @@ export class Deliveries {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #end = new AbortController();
   readonly #web = new WebClient(LIMITS);
+  #pendingLength = 0;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -65,12 +68,19 @@ export class Deliveries {
   add(delivery: Delivery): void {
     const receiver = delivery.url.reveal();
     const waiting = this.#waiting.get(receiver);
-    if (waiting === undefined) {
+    const { length } = delivery.body;
+    const isFull = this.#pendingLength + length > MAX_PENDING_LENGTH;
+    if (isFull || (waiting?.length ?? 0) >= MAX_WAITING) {
+      delivery.onResult('dropped', `too many notifications pending${isFull ? '' : ' for this receiver'}`);
+      return;
+    }
+    this.#pendingLength += length;
+    if (waiting !== undefined) waiting.push(delivery);
+    else {
       this.#waiting.set(receiver, [delivery]);
       const work = this.#deliver(receiver).finally(() => this.#inFlight.delete(work));
       this.#inFlight.add(work);
-    } else if (waiting.length < MAX_WAITING) waiting.push(delivery);
-    else delivery.onResult('dropped', 'too many notifications pending for this receiver');
+    }
   }
 
   /** Waits for pending deliveries for at most this many milliseconds, then cancels the rest. */
@@ -90,6 +100,7 @@ export class Deliveries {
       const problem = await this.#send(next);
       next.onResult(problem === undefined ? 'delivered' : 'failed', problem ?? '');
       waiting.shift();
+      this.#pendingLength -= next.body.length;
     }
     this.#waiting.delete(receiver);
   }

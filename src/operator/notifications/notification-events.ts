@@ -252,30 +252,40 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
   };
 }
 
+/** The maximum number of characters that placeholders may add to a template. A project could otherwise exhaust the memory of a fleet. */
+const MAX_FILLED_LENGTH = 1024 * 1024;
+
 /**
- * Returns the body of a notification: the template with its placeholders filled in, or all values without a template. Mentions are
- * disabled in all strings of a template. Without a template, they are disabled only in `text`, because programs read the other values.
+ * Returns the body of a notification: the template with its placeholders filled in, or all values without a template. Returns undefined if
+ * the filled template would be too large. Mentions are disabled in all strings of a template. Without a template, they are disabled only in
+ * `text`, because programs read the other values.
  * @param redact redacts the text before any other change.
  */
 export function bodyOf(
   { values }: NotificationEvent,
   template: JsonObject | undefined,
   redact: (text: string) => string,
-): Json {
+): Json | undefined {
   const safe = (value: Json): Json => (typeof value === 'string' ? withoutMentions(redact(value)) : value);
   if (template === undefined) return { ...values, text: safe(values.text) };
-  const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, safe(value)]));
-  return fillTemplate(template, shown as NotificationEvent['values']);
-}
-
-/** Fills in placeholders. A string that is a single placeholder becomes the value itself. In a longer string, the value becomes text. */
-function fillTemplate(template: Json, values: NotificationEvent['values']): Json {
-  if (typeof template === 'string') {
-    const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
-    if (only !== undefined && Object.hasOwn(values, only)) return values[only as Placeholder];
-    return fillPlaceholders(template, (name) => asText(values[name]));
-  }
-  return mapParts<Json, Json>(template, (part) => fillTemplate(part, values));
+  const texts = new Map(Object.entries(values).map(([name, value]) => [name, asText(safe(value))]));
+  let length = 0;
+  /** Counts the text of a value. Returns undefined once all texts together are too long. */
+  const textOf = (name: Placeholder): string | undefined => {
+    const text = texts.get(name) ?? '';
+    length += text.length;
+    return length > MAX_FILLED_LENGTH ? undefined : text;
+  };
+  /** Fills in placeholders. A string that is a single placeholder becomes the value itself. In a longer string, the value becomes text. */
+  const fill = (part: Json): Json => {
+    if (typeof part !== 'string') return mapParts<Json, Json>(part, fill);
+    const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(part) ?? [];
+    if (only === undefined || !Object.hasOwn(values, only)) return fillPlaceholders(part, (name) => textOf(name) ?? '');
+    const name = only as Placeholder;
+    return textOf(name) === undefined ? null : safe(values[name]);
+  };
+  const filled = fill(template);
+  return length > MAX_FILLED_LENGTH ? undefined : filled;
 }
 
 function asText(value: Json): string {

@@ -45,7 +45,12 @@ export class Notifier implements RunObserver {
     for (const { on, template, url, shown, header, network } of notify.receivers) {
       for (const event of eventsFor(on)) {
         const redact = (text: string): string => this.#options.redact(text);
-        const body = redact(JSON.stringify(bodyOf(event, template, redact)));
+        const content = bodyOf(event, template, redact);
+        if (content === undefined) {
+          reportDelivery('failed', 'its template is too large when filled in', { ...this.#options, shown });
+          continue;
+        }
+        const body = redact(JSON.stringify(content));
         const { reported } = event;
         const onResult = (result: DeliveryResult, problem: string): void => {
           const { store } = this.#options;

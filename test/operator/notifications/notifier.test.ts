@@ -1,8 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/operator/clock.ts';
+import { Deliveries } from '../../../src/operator/notifications/deliveries.ts';
 import type { RememberedEvents } from '../../../src/operator/notifications/notification-events.ts';
 import { notifiedDriftIn } from '../../../src/operator/notifications/notifier.ts';
+import { Secret } from '../../../src/values/value.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { sampleReport } from '../sample-report.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
@@ -77,6 +80,37 @@ describe('webhooks over real sockets', () => {
     expect([results, hook.bodies.length]).toEqual([['failed'], tries]);
     expect(log.at(-1)).toMatch(message);
     expect(log.join()).not.toContain('s3cretpath');
+  });
+
+  const many = Array.from({ length: 2000 }, (_, index) => `Agent/${'a'.repeat(60)}-${index}`);
+  it.each([
+    ['in a text', { body: '{{resources}} '.repeat(50_000) }],
+    ['in a list', { body: Array(50_000).fill('{{resources}}') }],
+  ])('do not fill in a template that would take gigabytes, %s', async (_, template) => {
+    using hook = await receiver(200);
+    const { flush, results, log, tell } = notifierTo(hook.url, { template });
+    tell({ drift: many.map((address) => ({ address, fields: ['name'], digest: '1' })) });
+    await flush();
+    expect([results, hook.bodies]).toEqual([['failed'], []]);
+    expect(log.join()).toContain('too large');
+  });
+
+  it('drops what all receivers together would make too large', async () => {
+    const deliveries = new Deliveries({ clock: systemClock, random: () => 0 });
+    const results: string[] = [];
+    const body = ' '.repeat(1024 * 1024);
+    for (let index = 0; index < 70; index++)
+      deliveries.add({
+        url: new Secret('url', `http://127.0.0.1:1/${index}`),
+        shown: 'a receiver',
+        header: undefined,
+        body,
+        network: {},
+        onResult: (result) => results.push(result),
+      });
+    expect(results).toEqual(Array(6).fill('dropped'));
+    await deliveries.flush(0);
+    expect(results).toHaveLength(70);
   });
 
   it('leaves out what would pile up, and ends in time', async () => {
