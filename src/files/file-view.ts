@@ -51,10 +51,10 @@ export class FileView {
   }
 
   /** Returns the cached result of a query on a file, or throws its cached error. Runs the query if it is not cached. */
-  cached<T>(question: string, file: string, ask: () => T): T {
+  cached<T>(question: string, file: string, query: () => T): T {
     const answers = this.#answers.get(question) ?? new Map<string, Answer>();
     this.#answers.set(question, answers);
-    const answer = answers.get(file) ?? answerOf(ask);
+    const answer = answers.get(file) ?? answerOf(query);
     answers.set(file, answer);
     if ('error' in answer) throw answer.error;
     return answer.value as T;
@@ -78,9 +78,9 @@ export class FileView {
   }
 }
 
-function answerOf(ask: () => unknown): Answer {
+function answerOf(query: () => unknown): Answer {
   try {
-    return { value: ask() };
+    return { value: query() };
   } catch (error) {
     return { error };
   }

@@ -103,9 +103,9 @@ function stampOf(status: PathStatus): string {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-function answerOf(ask: () => string): string {
+function answerOf(query: () => string): string {
   try {
-    return ask();
+    return query();
   } catch (error) {
     return `\0${errorCode(error)}`;
   }
@@ -117,9 +117,9 @@ function all(answers: ReadonlyMap<string, string>, isSame: (file: string, answer
 }
 
 /** Returns the result of the current view, or runs the query if there is no view. */
-function inView<T>(question: string, file: string, ask: () => T): T {
+function inView<T>(question: string, file: string, query: () => T): T {
   const view = fileView();
-  return view === undefined ? ask() : view.cached(question, file, ask);
+  return view === undefined ? query() : view.cached(question, file, query);
 }
 
 /** Like `realpathSync`, but also resolves a file that exists only in the current view. */

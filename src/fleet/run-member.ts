@@ -40,7 +40,7 @@ export interface MemberRun {
   /** The version of the manifests that the run used. */
   readonly version: ProjectVersion;
   /** The location of the state for messages, if the state is not in the fleet's database. */
-  readonly outside?: string | undefined;
+  readonly externalLocation?: string | undefined;
   redact(text: string): string;
 }
 
@@ -139,12 +139,12 @@ export async function runMember(
   const defaultState = local.stateOf?.(row.workspace);
   const state = opened?.workspace.state;
   // A sealed state also counts as outside, because the page cannot read it even in the fleet's database.
-  const isOutside =
+  const isExternal =
     state !== undefined &&
     defaultState !== undefined &&
     (state.seal !== undefined || !isSameState(state, defaultState));
-  const outside = isOutside ? opened?.store.location : undefined;
-  return { report, version: usedVersion, outside, redact: (text) => redactor.redact(text) };
+  const externalLocation = isExternal ? opened?.store.location : undefined;
+  return { report, version: usedVersion, externalLocation, redact: (text) => redactor.redact(text) };
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

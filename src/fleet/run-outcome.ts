@@ -31,7 +31,7 @@ interface RunEnd {
 }
 
 /** Returns the outcome of a run: the status of the workspace, the changes to its stored data, and the time of its next run. */
-export function outcomeOf({ version, outside, redact, ...run }: MemberRun, end: RunEnd): FinishedRun {
+export function outcomeOf({ version, externalLocation, redact, ...run }: MemberRun, end: RunEnd): FinishedRun {
   const report = withRecordedErrors(run.report.workspace?.isSealed ? withoutValuesIn(run.report) : run.report);
   const { job, row, now, process, timeout } = end;
   const { hold, applied, plan, startedAt, seconds } = report;
@@ -52,7 +52,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, end: 
   const isNewPlan = pending !== undefined && row.openPlan !== planId(pending) && !isRejected;
   const after = planAfter(report);
   // The history in the fleet's database already contains the changes, unless the state is elsewhere.
-  const appliedChanges = outside === undefined ? [] : appliedRows(report, redact);
+  const appliedChanges = externalLocation === undefined ? [] : appliedRows(report, redact);
   return {
     job,
     row,
@@ -79,7 +79,10 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, end: 
           }),
     plan: planOf(report, row),
     left: after && remainingPlan(after),
-    outside: outside === undefined ? undefined : after && outsideOf(after, report.orphans, redact(outside)),
+    external:
+      externalLocation === undefined
+        ? undefined
+        : after && externalStateOf(after, report.orphans, redact(externalLocation)),
     request: isSame(report.request, row.request) ? undefined : report.request,
     search: after && searchOf(after, report.naturalKeys, row.searchDigest),
     record:
@@ -196,11 +199,11 @@ function withoutDetails({ address, kind, action, id, source, depends_on, ...rest
 }
 
 /** Summarizes a state outside the fleet's database. Its digest changes only if an id, an orphan or the location changes. */
-function outsideOf(
+function externalStateOf(
   { resources }: PlanDocument,
   orphans: RunReport['orphans'],
   location: string,
-): NonNullable<FinishedRun['outside']> {
+): NonNullable<FinishedRun['external']> {
   const existing = resources.flatMap(({ address, id }) => (id === null ? [] : [[address, { id }] as const]));
   const state = {
     location,

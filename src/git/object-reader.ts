@@ -38,14 +38,14 @@ export class ObjectReader {
    * @param name an id or any other name that git resolves, without a line break.
    */
   header(name: string): Promise<ObjectHeader | undefined> {
-    return this.#headers.ask(name);
+    return this.#headers.request(name);
   }
 
   /** Returns the content of an object; undefined if the object is missing or has more than `maxBytes` bytes. */
   async content(id: string, maxBytes: number): Promise<Buffer | undefined> {
     const header = await this.header(id);
     if (header === undefined || header.size > maxBytes) return undefined;
-    return (await this.#contents.ask(id))?.content;
+    return (await this.#contents.request(id))?.content;
   }
 
   /** Returns the entries of a tree; undefined if the tree is missing or has more than `maxBytes` bytes. */
@@ -80,7 +80,7 @@ class CatFile {
     this.#hasContent = hasContent;
   }
 
-  async ask(name: string): Promise<Reply | undefined> {
+  async request(name: string): Promise<Reply | undefined> {
     this.#started ??= this.#open();
     const { child } = await this.#started;
     if (this.#end !== undefined) throw this.#end.error;

@@ -25,7 +25,7 @@ export const githubJob: HostJob = {
     const commit = await mergedHead(host);
     const name = `${prefix}-${commit}`;
     const path = `/repos/${repository}/actions/artifacts?name=${encodeURIComponent(name)}&per_page=100`;
-    const all = await client.askAll(path, artifactForm(), { field: 'artifacts' });
+    const all = await client.requestAll(path, artifactForm(), { field: 'artifacts' });
     // Workflow runs of forks can also store artifacts in this repository, under any name.
     const own = all.filter(
       ({ name: given, expired, workflow_run: run }) =>
@@ -42,7 +42,7 @@ export const githubJob: HostJob = {
 async function mergedHead({ client, repository, env }: JobHost): Promise<string> {
   const [branch, commit] = [variable(env, 'GITHUB_REF_NAME'), variable(env, 'GITHUB_SHA')];
   const path = `/repos/${repository}/commits/${encodeURIComponent(commit)}/pulls?per_page=100`;
-  const pulls = await client.askAll(path, pullForm());
+  const pulls = await client.requestAll(path, pullForm());
   const merged = pulls.filter(({ merged_at, base }) => merged_at && base.ref === branch);
   const [pull] = merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === commit) : merged;
   if (isCommit(pull?.head.sha)) return pull.head.sha;

@@ -50,7 +50,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
   async function pushersOf(owner: string, branch: string): Promise<readonly string[] | undefined> {
     const query = `ref=${encodeURIComponent(`refs/heads/${branch}`)}&per_page=100`;
     try {
-      const activities = await client.askAll(`/repos/${owner}/activity?${query}`, activityForm());
+      const activities = await client.requestAll(`/repos/${owner}/activity?${query}`, activityForm());
       const pushes = activities.filter(({ activity_type: type }) => type !== 'branch_deletion');
       return pushes.flatMap(({ actor }) => actor?.login ?? []);
     } catch (error) {
@@ -68,7 +68,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
    */
   async function contributorsTo({ number, branch }: PullRequest): Promise<ReadonlySet<string>> {
     const { user, head } = await client.request('GET', pull(number), pullForm());
-    const commits = await client.askAll(`${pull(number)}/commits?per_page=100`, commitForm());
+    const commits = await client.requestAll(`${pull(number)}/commits?per_page=100`, commitForm());
     if (commits.length >= MAX_LISTED_COMMITS)
       throw refusal(`#${number} of ${repository} has more commits than GitHub lists, so its authors are unknown`);
     // `head.repo` is null if the repository of the branch was deleted. The pushers are then unknown.
@@ -80,7 +80,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
   return {
     async openFor(base) {
       const query = `state=open&base=${encodeURIComponent(base)}&per_page=100`;
-      const found = await client.askAll(`${repo}/pulls?${query}`, pullForm(), { isKept: true });
+      const found = await client.requestAll(`${repo}/pulls?${query}`, pullForm(), { isKept: true });
       // Remove duplicates: if a request is opened while pages are read, another request moves to the next page and is read twice.
       return [
         ...new Map(found.filter((each) => each.base.ref === base).map((each) => [each.number, each])).values(),
@@ -93,7 +93,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
       return (await client.request('GET', path, comparisonForm())).merge_base_commit.sha;
     },
     async reviews(request): Promise<Reviews> {
-      const all = await client.askAll(`${pull(request.number)}/reviews?per_page=100`, reviewForm());
+      const all = await client.requestAll(`${pull(request.number)}/reviews?per_page=100`, reviewForm());
       // A workflow can approve the request that adds the workflow, so only the reviews of people count.
       const counted = all.filter(({ user, state }) => user?.type === 'User' && COUNTED_STATES.has(state));
       const last = [...new Map(counted.map((each) => [each.user?.login ?? '', each]))];
@@ -117,7 +117,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     },
     async ownComments(number, text) {
       const isOwn = await ownership();
-      const all = await client.askAll(`${repo}/issues/${number}/comments?per_page=100`, commentForm());
+      const all = await client.requestAll(`${repo}/issues/${number}/comments?per_page=100`, commentForm());
       return all
         .filter((each) => isOwn(each) && each.body?.startsWith(text))
         .map(({ id, body }) => ({ id: String(id), body: body ?? '' }));

@@ -15,9 +15,12 @@ export const gitlabJob: HostJob = {
     const { client, repository } = host;
     const project = `/projects/${encodeURIComponent(repository)}`;
     const { iid, sha: commit } = await mergedRequest(host);
-    const pipelines = await client.askAll(`${project}/merge_requests/${iid}/pipelines?per_page=100`, pipelineForm());
+    const pipelines = await client.requestAll(
+      `${project}/merge_requests/${iid}/pipelines?per_page=100`,
+      pipelineForm(),
+    );
     for (const { id } of newestFirst(pipelines.filter(({ sha }) => sha === commit))) {
-      const jobs = await client.askAll(`${project}/pipelines/${id}/jobs?scope[]=success&per_page=100`, jobForm());
+      const jobs = await client.requestAll(`${project}/pipelines/${id}/jobs?scope[]=success&per_page=100`, jobForm());
       const [planned] = newestFirst(jobs.filter(({ name }) => name === wanted));
       if (planned === undefined) continue;
       const parts = path.posix.normalize(file).split('/').map(encodeURIComponent);
@@ -31,7 +34,7 @@ export const gitlabJob: HostJob = {
 async function mergedRequest({ client, repository, env }: JobHost) {
   const commit = encodeURIComponent(variable(env, 'CI_COMMIT_SHA'));
   const list = `/projects/${encodeURIComponent(repository)}/repository/commits/${commit}/merge_requests?per_page=100`;
-  const requests = await client.askAll(list, requestForm());
+  const requests = await client.requestAll(list, requestForm());
   const merged = requests.filter(
     ({ state, target_branch, source_project_id }) =>
       state === 'merged' &&

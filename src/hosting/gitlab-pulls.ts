@@ -51,7 +51,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   }
 
   async function notesOf(number: number): Promise<readonly Note[]> {
-    return client.askAll(`${request(number)}/notes?sort=asc&order_by=created_at&per_page=100`, noteForm());
+    return client.requestAll(`${request(number)}/notes?sort=asc&order_by=created_at&per_page=100`, noteForm());
   }
 
   /** Returns the user names of everyone who pushed to the branch of a request. */
@@ -64,7 +64,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     if (id === null) return [];
     const begin = new Date(Date.parse(created_at) - PUSH_SEARCH_DAYS * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
     const path = `/projects/${id}/events?action=pushed&after=${begin}&per_page=100`;
-    const events = await client.askAll(path, eventForm(), { pages: MAX_PAGES_OF_PUSHES });
+    const events = await client.requestAll(path, eventForm(), { pages: MAX_PAGES_OF_PUSHES });
     // GitLab records a push to many branches as one event without branch names.
     const isToBranch = ({ push_data: push }: z.infer<ReturnType<typeof eventForm>>): boolean =>
       push !== undefined && push.action !== 'removed' && (push.ref ?? branch) === branch;
@@ -74,7 +74,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   /** Returns a predicate for the author of a request, everyone who pushed to its branch, and everyone named in its commits. */
   async function contributorsTo(found: MergeRequest): Promise<(user: User) => boolean> {
     const pushers = await pushersOf(found);
-    const commits = await client.askAll(`${request(found.iid)}/commits?per_page=100`, commitForm());
+    const commits = await client.requestAll(`${request(found.iid)}/commits?per_page=100`, commitForm());
     const people = commits.flatMap((each) => [
       each.author_name,
       each.author_email,
@@ -89,7 +89,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
   return {
     async openFor(base) {
       const query = `state=opened&target_branch=${encodeURIComponent(base)}&per_page=100`;
-      const found = await client.askAll(`${project}/merge_requests?${query}`, requestForm(), { isKept: true });
+      const found = await client.requestAll(`${project}/merge_requests?${query}`, requestForm(), { isKept: true });
       // Remove duplicates: if a request is opened while pages are read, another request moves to the next page and is read twice.
       return [
         ...new Map(found.filter((each) => each.target_branch === base).map((each) => [each.iid, each])).values(),
@@ -102,11 +102,11 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       throw notReady(number);
     },
     async reviews({ number, head }): Promise<Reviews> {
-      const [newest] = await client.askAll(`${request(number)}/versions?per_page=100`, versionForm());
+      const [newest] = await client.requestAll(`${request(number)}/versions?per_page=100`, versionForm());
       // GitLab creates the version shortly after the push.
       if (newest?.head_commit_sha !== head) throw notReady(number);
       const { approved_by: all } = await client.request('GET', `${request(number)}/approvals`, approvalsForm());
-      const reviewers = await client.askAll(`${request(number)}/reviewers?per_page=100`, reviewerForm());
+      const reviewers = await client.requestAll(`${request(number)}/reviewers?per_page=100`, reviewerForm());
       const times = await approvalTimes(number, all);
       // GitLab may keep approvals after a push, so ignore approvals from before the newest version.
       const current = all.filter(({ user }) => (times.get(user.username) ?? 0) > Date.parse(newest.created_at));
@@ -135,7 +135,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
         if (!(error instanceof HostProblem && error.failure.reason === 'refused' && error.failure.status === 400))
           throw error;
         const path = `${project}/repository/commits/${head}/statuses?name=${STATUS_NAME}&per_page=100`;
-        const statuses = await client.askAll(path, statusForm());
+        const statuses = await client.requestAll(path, statusForm());
         if (!statuses.some(({ name, status }) => name === STATUS_NAME && status === wanted.state)) throw error;
       }
     },

@@ -183,7 +183,7 @@ export class HostClient {
    * Returns the items of all pages of a list.
    * @throws HostProblem, also if the list has more than the maximum number of pages.
    */
-  async askAll<T>(path: string, form: z.ZodType<T>, options: ListOptions = {}): Promise<readonly T[]> {
+  async requestAll<T>(path: string, form: z.ZodType<T>, options: ListOptions = {}): Promise<readonly T[]> {
     const { pages = MAX_PAGES, isKept = false, field } = options;
     const items: T[] = [];
     let next: string | undefined = path;

@@ -182,7 +182,7 @@ export class FleetSource implements PageSource {
     const mergedPull = saved && this.pulls && (await latestOutcome(database, address));
     const detail = detailOf({
       shown,
-      state: state.outside ?? state.document,
+      state: state.external ?? state.document,
       running,
       remaining: plans.left === undefined ? undefined : planDocument.parse(plans.left),
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
@@ -249,9 +249,9 @@ export class FleetSource implements PageSource {
   }
 
   async #closeOrphan({ address, subject, reason, by }: Omit<ActionRequest, 'action'>): Promise<void> {
-    const { document, outside } = await storedState(this.#options.database, address);
-    if (outside !== undefined)
-      throw new UserError(closeElsewhereHint(outside.location, subject ?? 'ID', { member: address }));
+    const { document, external } = await storedState(this.#options.database, address);
+    if (external !== undefined)
+      throw new UserError(closeElsewhereHint(external.location, subject ?? 'ID', { member: address }));
     const open = document === undefined ? [] : openOrphans(document);
     const orphan = open.find(({ id }) => id === subject);
     const closingReason = closingReasons.find((each) => each === reason);

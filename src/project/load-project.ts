@@ -43,7 +43,7 @@ interface LoadProjectOptions {
   /** False for an untrusted project. Files outside its folder are then not read. */
   readonly readsElsewhere?: boolean | undefined;
   /** The settings that were read at the start of the process. They are not read again. */
-  readonly kept?: Pick<ProjectAtStartup, 'secrets' | 'check'> | undefined;
+  readonly startup?: Pick<ProjectAtStartup, 'secrets' | 'check'> | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ interface LoadProjectOptions {
  * @throws UserError if neither the file nor the environment defines a project.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
-  const { cwd, env, local, cacheFolder, kept } = options;
+  const { cwd, env, local, cacheFolder, startup } = options;
   const root = realFolder(cwd);
   const settings = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
@@ -70,7 +70,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     local,
     cacheFolder,
     settings,
-    kept,
+    startup,
   });
   const fromEnvironment = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
   const workspaces = Object.entries(project.workspaces).map(([name, config]) => [
@@ -121,7 +121,7 @@ interface ParseProjectOptions extends Omit<LoadProjectOptions, 'cwd'> {
  * @throws InvalidProject
  */
 export async function parseProject(text: string, options: ParseProjectOptions): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere, kept } = options;
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere, startup } = options;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
@@ -134,7 +134,7 @@ export async function parseProject(text: string, options: ParseProjectOptions): 
       ? undefined
       : checkProject(effective, {
           ...{ root, settingsRoot: trusted?.project.root, local, env, file, readsElsewhere },
-          secrets: kept?.secrets,
+          secrets: startup?.secrets,
         });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
@@ -145,7 +145,7 @@ export async function parseProject(text: string, options: ParseProjectOptions): 
       project,
     );
   }
-  kept?.check(value, project);
+  startup?.check(value, project);
   if (known === undefined) settings?.set(key, { documents: [{ index: 0, line: 1, value }], problems: [] });
   await settings?.endRound();
   return project;

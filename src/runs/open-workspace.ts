@@ -229,8 +229,8 @@ function warnOfOtherKey({ log }: RunContext, own: Secret | undefined, { name, ap
  * @throws InvalidProject with all problems of the project file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
-  const { cwd, projectFolder = cwd, env, cacheFolder, local, kept } = context;
-  return loadProject({ cwd: projectFolder, env, cacheFolder, local, kept }).catch(async (error: unknown) => {
+  const { cwd, projectFolder = cwd, env, cacheFolder, local, startup } = context;
+  return loadProject({ cwd: projectFolder, env, cacheFolder, local, startup }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withAllProblems(error, context) : error;
   });
 }

@@ -50,7 +50,7 @@ export interface RunContext {
   /** The folders of the project's state and secrets, if they are not in the project folder. */
   readonly local?: LocalPaths | undefined;
   /** A project that was read before. If present, it is not read again, and no program is started in it, including git. */
-  readonly kept?: ProjectAtStartup | undefined;
+  readonly startup?: ProjectAtStartup | undefined;
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
   /** The selection of this workspace in suggested commands, if its name is not sufficient. */

@@ -92,7 +92,7 @@ export class StateAccess {
   }
 
   #storeUser(state: WorkspaceConfig['state'], seal?: Seal): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory, kept } = this.context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory, startup } = this.context;
     for (const each of [...Object.values(state), state.seal?.identity])
       if (each instanceof Secret) this.keepSecret(each);
     return {
@@ -108,7 +108,7 @@ export class StateAccess {
       env,
       cacheFolder,
       parse: memory?.parseState,
-      once: kept && ((name, read) => kept.once(name, read)),
+      once: startup && ((name, read) => startup.once(name, read)),
       network: (address) => this.network(address),
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),
@@ -276,8 +276,8 @@ export class StateAccess {
 
   /** Runs git in the repository of the manifests. Undefined without a repository, if git must not run, or for fetched manifests. */
   get git(): RepositoryGit | undefined {
-    const { commit, local, env, kept } = this.context;
-    return (commit ?? local?.source ?? kept) === undefined ? gitIn(this.#root, env) : undefined;
+    const { commit, local, env, startup } = this.context;
+    return (commit ?? local?.source ?? startup) === undefined ? gitIn(this.#root, env) : undefined;
   }
 }
 

@@ -109,7 +109,7 @@ export async function finishedRuns(
       summary: { records: 3 },
       plan: undefined,
       left: undefined,
-      outside: undefined,
+      external: undefined,
       search: undefined,
       record: undefined,
       ...changes,

@@ -11,10 +11,10 @@ import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
   const { projectFolder, interrupts, terminal } = given;
   const env = projectFolder === undefined ? given.env : withoutPrograms(given.env, realPath(projectFolder));
-  const kept = await StartupSettings.read(given, env);
+  const startup = await StartupSettings.read(given, env);
   // The client libraries of object stores start programs with the environment of this process.
   if (env.PATH !== undefined) process.env.PATH = env.PATH;
-  const isReadable = await serveAssistant(withPolicyFiles({ ...given, env, kept }, flags));
+  const isReadable = await serveAssistant(withPolicyFiles({ ...given, env, startup }, flags));
   // An open stdin would keep the process running.
   terminal.streams.input.destroy();
   return interrupts.exitCode ?? (isReadable ? ExitCode.ok : ExitCode.error);

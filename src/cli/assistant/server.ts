@@ -131,9 +131,9 @@ interface ToolCall {
 
 /** Runs the command of a tool in this process, and captures its output. */
 async function runTool(tool: Tool, { context, input, serverContext }: ToolCall): Promise<CommandResult> {
-  const { cwd, projectFolder, policies, cacheFolder, kept } = context;
+  const { cwd, projectFolder, policies, cacheFolder, startup } = context;
   // A tool that opens no workspace does not check for changed settings, so it gets only the variables that the project used at startup.
-  const isHidden = (name: string) => !tool.opensWorkspace && kept?.variables.has(name) === false;
+  const isHidden = (name: string) => !tool.opensWorkspace && startup?.variables.has(name) === false;
   const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !isHidden(name)));
   const workspace = typeof input.workspace === 'string' ? input.workspace : context.workspace;
   const { signal } = serverContext.mcpReq;
@@ -146,7 +146,7 @@ async function runTool(tool: Tool, { context, input, serverContext }: ToolCall):
     await context.run(
       ['--quiet', '--no-color', '--log-format=json', ...tool.args(input)],
       {
-        ...{ cwd, projectFolder, env, policies, cacheFolder, kept },
+        ...{ cwd, projectFolder, env, policies, cacheFolder, startup },
         workspace,
         workspaces: workspace === undefined ? [] : [workspace],
         onProgress: progressListener(serverContext, context),

@@ -34,7 +34,7 @@ export class StartupSettings implements ProjectAtStartup {
   static async read(context: Context, env: Context['env']): Promise<StartupSettings> {
     const settings = new StartupSettings();
     try {
-      await settings.#readProject({ ...context, kept: settings }, env);
+      await settings.#readProject({ ...context, startup: settings }, env);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       settings.#problem = `voxform.yaml was not valid: ${error.message.split('\n')[0]}`;

@@ -39,7 +39,7 @@ export interface FinishedRun {
   /** The plan of the remaining actions; undefined if it has no resources or is unknown. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
   /** The summary of a state outside the fleet's database. */
-  readonly outside: { readonly digest: string; readonly state: ExternalState } | undefined;
+  readonly external: { readonly digest: string; readonly state: ExternalState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
   /** The searchable texts of the workspace's resources; undefined if unchanged. */
@@ -86,11 +86,11 @@ export async function storeFinishedRuns(
     for (const run of stored) {
       await storePlan(statements, run);
       if (run.isChecked) {
-        const { row, left, outside } = run;
+        const { row, left, external } = run;
         const { address } = row;
         await storeDocument(statements, { address, id: LEFT, storedDigest: row.left, current: left });
-        const current = outside && { digest: outside.digest, document: outside.state };
-        await storeDocument(statements, { address, id: OUTSIDE, storedDigest: row.outside, current });
+        const current = external && { digest: external.digest, document: external.state };
+        await storeDocument(statements, { address, id: OUTSIDE, storedDigest: row.externalDigest, current });
       }
       const { row, request, search } = run;
       if (search !== undefined) {

@@ -247,7 +247,7 @@ interface StoredState {
   /** The state, if it is in the fleet's database. */
   readonly document: StateDocument | undefined;
   /** The summary of the state, if the state is elsewhere. */
-  readonly outside: ExternalState | undefined;
+  readonly external: ExternalState | undefined;
   /** True if the state is elsewhere and no run has reported its contents yet. */
   readonly isMoved: boolean;
   /** The runs in the history of the state. */
@@ -257,13 +257,13 @@ interface StoredState {
 /** Returns the state of a workspace and its history. */
 export async function storedState({ query }: FleetStatements, address: string): Promise<StoredState> {
   const [row] = await query(
-    `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS outside,
+    `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS external,
   (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS holder,
   ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
     address,
   );
-  const { outside, document, holder, history } = row as {
-    readonly outside: ExternalState | null;
+  const { external, document, holder, history } = row as {
+    readonly external: ExternalState | null;
     readonly document: string | null;
     readonly holder: string | null;
     readonly history: readonly string[];
@@ -271,9 +271,9 @@ export async function storedState({ query }: FleetStatements, address: string): 
   const stored = JSON.parse(document ?? 'null') as StateDocument | MovedMark | null;
   const moved = stored !== null && 'moved_to' in stored ? stored : undefined;
   return {
-    isMoved: outside === null && moved !== undefined,
-    outside: outside ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
-    document: outside === null && stored !== null && stored !== moved ? (stored as StateDocument) : undefined,
+    isMoved: external === null && moved !== undefined,
+    external: external ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
+    document: external === null && stored !== null && stored !== moved ? (stored as StateDocument) : undefined,
     runs: withResults(parseRuns(history), holder ?? undefined),
   };
 }

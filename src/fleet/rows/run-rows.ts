@@ -31,7 +31,7 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   /** The digest of the stored plan of the remaining actions. */
   readonly left: string | undefined;
   /** The digest of the summary of a state outside the fleet's database. */
-  readonly outside: string | undefined;
+  readonly externalDigest: string | undefined;
   /** The lineage and salt for the first state, if the current plan was made before a state existed. They keep the plan valid. */
   readonly fresh: FreshState | undefined;
   /** The records that were missing in the last run, and the time since which each record has been missing. */
@@ -109,7 +109,7 @@ function rowOf(row: DatabaseRow): RunRow {
     isHeldByFreeze: row.hold === 'frozen',
     rejected: row.rejected as string[],
     left: text('left_digest'),
-    outside: text('outside_digest'),
+    externalDigest: text('outside_digest'),
     fresh: freshStateOf(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
     request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),

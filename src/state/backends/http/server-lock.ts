@@ -34,7 +34,7 @@ export class ServerLock implements Gate {
 
   /** Requests the lock. @returns the holder if another run holds it. */
   async holderAfter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
-    const holder = await this.#ask(infoOf(lock), signal);
+    const holder = await this.#requestLock(infoOf(lock), signal);
     return holder?.id === lock.id ? undefined : holder;
   }
 
@@ -61,14 +61,14 @@ export class ServerLock implements Gate {
   /** Requests a second lock, to detect a server that grants every lock. */
   async #probe(info: LockBody, signal: AbortSignal): Promise<void> {
     const second = { ...info, ID: randomUUID() };
-    if ((await this.#ask(second, signal)) !== undefined) return;
+    if ((await this.#requestLock(second, signal)) !== undefined) return;
     this.#known.set(second.ID, second);
     for (const { ID } of [second, info]) await this.leave(ID, signal).catch(() => undefined);
     throw this.#lockError('the server granted two locks at the same time');
   }
 
   /** @returns the holder, which may be this run; undefined if the lock was granted. */
-  async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
+  async #requestLock(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#settings;
     const body = Buffer.from(JSON.stringify(info));
     const response = await this.#server.request(lockMethod, lockAddress, { body, signal });

@@ -48,7 +48,7 @@ export class S3Bucket implements Bucket {
 
   async get(name: string, signal: AbortSignal) {
     const command = new GetObjectCommand(this.#target(name));
-    return await this.#ask('s3:GetObject', async () => {
+    return await this.#send('s3:GetObject', async () => {
       const { Body, ETag = '' } = await this.#client.send(command, { abortSignal: signal });
       return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), tag: withoutQuotes(ETag) };
     }).catch((error) => {
@@ -67,7 +67,7 @@ export class S3Bucket implements Bucket {
       ...(sse !== undefined && { ServerSideEncryption: sse }),
       ...(kms_key_id !== undefined && { SSEKMSKeyId: kms_key_id }),
     });
-    return await this.#ask('s3:PutObject', async () => {
+    return await this.#send('s3:PutObject', async () => {
       const { ETag = '' } = await this.#client.send(command, { abortSignal: signal });
       return withoutQuotes(ETag);
     }).catch((error) => {
@@ -81,7 +81,7 @@ export class S3Bucket implements Bucket {
     let ContinuationToken: string | undefined;
     do {
       const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: `${key}/`, ContinuationToken });
-      const page = await this.#ask('s3:ListBucket', () => this.#client.send(command, { abortSignal: signal }));
+      const page = await this.#send('s3:ListBucket', () => this.#client.send(command, { abortSignal: signal }));
       for (const { Key = '', LastModified } of page.Contents ?? []) {
         const name = Key.slice(key.length + 1);
         if (Key.startsWith(`${key}/`) && LastModified !== undefined) found.push({ name, modified: LastModified });
@@ -96,7 +96,7 @@ export class S3Bucket implements Bucket {
     if (siblings === undefined) return [];
     // The first page has up to 1,000 keys, more than the search uses.
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
-    const { CommonPrefixes = [] } = await this.#ask('s3:ListBucket', () =>
+    const { CommonPrefixes = [] } = await this.#send('s3:ListBucket', () =>
       this.#client.send(command, { abortSignal: signal }),
     );
     const folders = CommonPrefixes.map(({ Prefix = '' }) => Prefix);
@@ -105,14 +105,14 @@ export class S3Bucket implements Bucket {
 
   async remove(name: string, signal: AbortSignal): Promise<void> {
     const command = new DeleteObjectCommand(this.#target(name));
-    await this.#ask('s3:DeleteObject', () => this.#client.send(command, { abortSignal: signal }));
+    await this.#send('s3:DeleteObject', () => this.#client.send(command, { abortSignal: signal }));
   }
 
   #target(name: string): { readonly Bucket: string; readonly Key: string } {
     return { Bucket: this.#settings.bucket, Key: `${this.#settings.key}/${name}` };
   }
 
-  async #ask<T>(permission: string, send: () => Promise<T>): Promise<T> {
+  async #send<T>(permission: string, send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
