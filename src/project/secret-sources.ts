@@ -229,7 +229,7 @@ class CommandSource implements SecretSource {
         const lines = this.#safeLines(errorOutput, 'text' in out ? out.text : '');
         throw this.#failure(args, `failed with exit code ${code}`, lines);
       }
-      if ('problem' in out) throw this.#failure(args, 'printed something else than UTF-8');
+      if ('problem' in out) throw this.#failure(args, 'printed text that is not UTF-8');
       return out.text;
     } catch (error) {
       const code = errorCode(error);

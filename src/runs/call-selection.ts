@@ -9,7 +9,7 @@ type CallRow = Readonly<Record<string, unknown>>;
 /** Filters for reading call histories. */
 export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
-  /** Called at the end with the number of calls that are left out because they are outside the requested range, if any. */
+  /** Called at the end with the number of omitted calls outside the requested range, if any. */
   readonly onOutside?: ((count: number) => void) | undefined;
   onRead?(): void;
 }
@@ -86,7 +86,7 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
     return operator === '=' ? isSame : operator === '!=' && !isSame;
   }
   if (typeof shown === 'object') return false;
-  // An id that consists of digits has too many of them for a number.
+  // A numeric id may have too many digits for a JSON number.
   const compare = /(^|_)id$/.test(field) ? compareText : compareMeasures;
   return operators[operator](compare(String(shown), value));
 }

@@ -112,7 +112,7 @@ describe('a secret', () => {
     [
       'a command',
       command(['printf', '\\377', '{name}']),
-      'the secret command "printf \\\\377 A" printed something else than UTF-8',
+      'the secret command "printf \\\\377 A" printed text that is not UTF-8',
     ],
   ])('of %s is refused where it is no text', async (_, source, message) => {
     const files = { 'files/A': Uint8Array.of(0xff) };

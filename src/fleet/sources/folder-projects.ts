@@ -125,7 +125,7 @@ interface Scan {
   readonly changedAtMs: number;
 }
 
-/** A file or folder changed, or something else took its place, while its project was read. */
+/** A file or folder changed, or another entry replaced it, while its project was read. */
 class ChangedFile extends UserError {
   constructor(file: string) {
     super(`${file} changed while it was read`);

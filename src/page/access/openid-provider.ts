@@ -80,7 +80,7 @@ export class OpenIdProvider {
   /**
    * Exchanges the code in the callback for claims.
    * @param claimNames the names of the required claims. If the ID token lacks one, the user info is read too.
-   * @throws NotConfirmed, or UserError if the provider cannot be reached.
+   * @throws IdentityNotConfirmed, or UserError if the provider cannot be reached.
    */
   async finish(
     search: string,
