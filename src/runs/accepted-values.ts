@@ -1,10 +1,10 @@
 import { sameValue } from '../engine/decide/compare.ts';
 import { isDrift } from '../engine/decide/drift-view.ts';
-import { leavesOf, ruleOf, valueInRecord } from '../engine/decide/field-rules.ts';
+import { leavesOf, MASKED, ruleOf, showsMask, valueInRecord } from '../engine/decide/field-rules.ts';
 import { uniqueIds } from '../engine/decide/references.ts';
 import { readList } from '../engine/observe/read-records.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
-import { kinds, lookups } from '../kinds/index.ts';
+import { kindNamed, kinds, lookups } from '../kinds/index.ts';
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { namesInManifests } from '../manifests/kind-schema.ts';
 import { type Address, kindOf, type Resource } from '../manifests/resource.ts';
@@ -52,7 +52,7 @@ export function acceptableValues(drift: PlanDocument, addresses: readonly Addres
     const driftChanges = changes.filter(isDrift);
     if (driftChanges.length === 0) refused.push({ address, path: null, why: reason });
     for (const change of driftChanges) {
-      const why = refusalOf(change);
+      const why = refusalOf(change, kindNamed(kindOf(address)));
       if (why === undefined) wanted.push({ address, path: change.path, value: change.before as Json });
       else refused.push({ address, path: change.path, why });
     }
@@ -61,11 +61,12 @@ export function acceptableValues(drift: PlanDocument, addresses: readonly Addres
   return { wanted, refused, unmoved: [...requested].filter((address) => !driftedAddresses.has(address)) };
 }
 
-function refusalOf({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
+function refusalOf({ path, sensitive, verified, before, referents }: PlannedChange, kind: Kind): string | undefined {
   if (referents !== undefined)
     return `the field refers to ${referents.join(', ')}, which has a new record: run apply to set the new id`;
   if (sensitive) return 'the value is a secret';
   if (!verified || before === undefined) return 'the platform does not return the value';
+  if (showsMask(kind, path, before)) return MASKED;
   return undefined;
 }
 
@@ -204,6 +205,8 @@ export function valuesOfVersion({
     if (isKnown && sameValue(rule, revealSecrets(desired), shown)) continue;
     if (isTainted(value)) {
       refused.push({ address, path, why: 'the value is a secret' });
+    } else if (showsMask(kind, path, shown)) {
+      refused.push({ address, path, why: MASKED });
     } else wanted.push({ address, path, value: shown as Json });
   }
   return { wanted, refused, unshown };

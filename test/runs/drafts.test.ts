@@ -30,17 +30,23 @@ describe('the files of an export', () => {
               ),
             ],
           ],
-          ['Webhook', [found({ id: 'w1', url: 'no url', payload: { a: 'left-out' } })]],
+          [
+            'Webhook',
+            [
+              found({ id: 'w0', url: 'https://example.com', payload: { data: { key: 'sk-****ef' } } }),
+              found({ id: 'w1', url: 'no url', payload: { a: 'left-out' } }),
+            ],
+          ],
         ]),
         lookups: new Map(),
       },
       { secrets: [new Secret('KNOWN', TEXT)] },
     );
-    expect(manifests.map(({ name }) => name)).toEqual(['shown']);
+    expect(manifests.map(({ name }) => name)).toEqual(['shown', 'example-com']);
     expect(leftOut).toHaveLength(1);
     const written = [...manifestFiles(complete(), 'resource')].map(({ text }) => text).join('\n');
     expect(written).toContain('to nobody.');
-    for (const text of [TEXT, 'echoed-by-the-platform', 'unknown-field', 'left-out'])
+    for (const text of [TEXT, '****', 'echoed-by-the-platform', 'unknown-field', 'left-out'])
       expect(written).not.toContain(text);
   });
 });

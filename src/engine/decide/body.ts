@@ -8,7 +8,7 @@ import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import type { Facts } from './decision.ts';
 import type { Differences } from './differences.ts';
-import { fieldSchema, fieldsOf, isConfigObject, ruleOf, valueInRecord } from './field-rules.ts';
+import { fieldSchema, fieldsOf, isConfigObject, ruleOf, showsMask, valueInRecord } from './field-rules.ts';
 import type { KnownRecords, NamedRecord } from './known-records.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 import { shorten } from './write-response.ts';
@@ -119,17 +119,9 @@ function accepts(schema: z.ZodType, value: unknown): boolean {
   return value !== undefined && schema.safeParse(value).success;
 }
 
-/** A mask in place of a secret, such as `Bearer ****`. */
-const MASK = /[*•●]{4}/;
-
-/**
- * True if the platform returns the value of a field. In a write-only field, it may return a mask. So it may in fields whose contents are not
- * documented. Sending the mask would overwrite the secret.
- */
+/** True if the platform returns the value of a field. In a write-only field, it may return a mask. */
 function resendable(kind: Kind, path: LeafPath, value: unknown): boolean {
-  const { writeOnly, opaque } = ruleOf(kind, path);
-  if (value === undefined || writeOnly) return false;
-  return (fieldSchema(kind, path) !== undefined && !opaque) || !MASK.test(JSON.stringify(value));
+  return value !== undefined && ruleOf(kind, path).writeOnly !== true && !showsMask(kind, path, value);
 }
 
 function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown]> {

@@ -46,6 +46,21 @@ function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   return inner instanceof z.ZodObject ? inner : undefined;
 }
 
+/** The reason why a value of `showsMask` is not written to a manifest, as a clause. */
+export const MASKED = 'the platform shows a mask in place of a secret';
+
+/** A mask in place of a secret, such as `Bearer ****`. */
+const MASK = /[*•●]{4}/;
+
+/**
+ * True if the platform may return a mask in place of a secret in this value. Only contents that are not documented may hold secrets. A mask
+ * that is sent overwrites the secret.
+ */
+export function showsMask(kind: KindSchema, path: LeafPath, value: unknown): boolean {
+  const isDocumented = fieldSchema(kind, path) !== undefined && ruleOf(kind, path).opaque !== true;
+  return !isDocumented && MASK.test(JSON.stringify(value));
+}
+
 /** Combines a kind and a natural key, because natural keys are unique only within a kind. */
 export function keyIn(kind: string, naturalKey: string): string {
   return `${kind}/${naturalKey}`;

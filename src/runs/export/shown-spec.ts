@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sameValue } from '../../engine/decide/compare.ts';
-import { ruleOf } from '../../engine/decide/field-rules.ts';
+import { MASKED, ruleOf, showsMask } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { unwrapSchema } from '../../manifests/schema-fields.ts';
 import { hasInexactNumber, isDeeperThan, isObject, type Json } from '../../values/json.ts';
@@ -76,7 +76,11 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
   // If the platform returns a string as a number and the kind treats both as equal, restore the string.
   const isString = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
   const accepted = isString ? String(value) : value;
-  const problem = isAccepted(accepted) ? problemOf(accepted) : 'the API documentation does not allow its value';
+  const problem = showsMask(kind, path, accepted)
+    ? MASKED
+    : isAccepted(accepted)
+      ? problemOf(accepted)
+      : 'the API documentation does not allow its value';
   if (problem === undefined) {
     leaves.set(path, accepted as Json);
     if (isString && rule.returnedAsNumber) asNumbers.push(path);
