@@ -4,7 +4,17 @@ import type { Fix } from '../problems/diagnostic.ts';
 import { nearestCandidate, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { lazy } from '../values/lazy.ts';
-import { isPlain, isSymbolic, joined, Reference, Secret, symbolicLeaves, Unset, type Value } from '../values/value.ts';
+import {
+  isPlain,
+  isSymbolic,
+  Join,
+  joined,
+  Reference,
+  Secret,
+  symbolicLeaves,
+  Unset,
+  type Value,
+} from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import { type LookupNames, nameOnPlatform } from './kind-schema.ts';
 import { isInside, readTextFile, reasonOf, withoutFinalNewline } from './read-file.ts';
@@ -56,6 +66,9 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 
 /** The optional second key of a form. */
 const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
+
+/** The maximum number of characters of a joined text. It may name the same large file any number of times. */
+const MAX_JOINED_LENGTH = 4 * 1024 * 1024;
 
 /** Evaluates the forms in a value. A value without forms is returned without copying. Never throws. */
 export function evaluateForms(raw: Json, context: FormsContext): Evaluation {
@@ -222,6 +235,8 @@ class Evaluator {
       return standIn;
     });
     this.#path.pop();
+    if (parts.length * separator.length + lengthOf(parts) > MAX_JOINED_LENGTH)
+      return this.#fail('too-long', '$join makes a text of more than 4 MiB', '$join');
     return joined(parts, separator);
   }
 
@@ -238,6 +253,14 @@ class Evaluator {
     this.hasSymbolicLeaf = true;
     return new Unset('');
   }
+}
+
+/** Returns the number of characters of texts, including the parts of joined texts whose value is not known yet. */
+function lengthOf(parts: readonly Value[]): number {
+  return parts.reduce<number>((length, part) => {
+    if (part instanceof Join) return length + part.parts.length * part.separator.length + lengthOf(part.parts);
+    return typeof part === 'string' ? length + part.length : length;
+  }, 0);
 }
 
 interface InputSources {

@@ -435,6 +435,20 @@ const rows: readonly Row[] = [
     expected: ['6:23 spec.email.$join[1] bad-form $join can only join strings'],
   },
   {
+    reason: 'a join that makes a text that is too long, of one text',
+    kind: 'WorkspaceUser',
+    spec: `email: { $join: [${Array(5000).fill('a').join(', ')}], separator: "${'x'.repeat(1000)}" }`,
+    expected: ['6:19 spec.email too-long $join makes a text of more than 4 MiB'],
+  },
+  {
+    reason: 'a join of joins that makes a text that is too long once its secret is known',
+    kind: 'WorkspaceUser',
+    spec: `email: { $join: [${Array(300)
+      .fill(`{ $join: [${Array(100).fill('{ $secret: A }').join(', ')}], separator: "${'x'.repeat(150)}" }`)
+      .join(', ')}] }`,
+    expected: ['6:19 spec.email too-long $join makes a text of more than 4 MiB'],
+  },
+  {
     reason: 'a form without a name',
     kind: 'WorkspaceUser',
     spec: 'email: { $secret: }',
