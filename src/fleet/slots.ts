@@ -8,9 +8,7 @@ type SharedResource = 'origin' | 'source' | 'project';
 /** The group of a run for each kind of resource. A group name contains no space and begins with its kind. */
 export type RunGroups = Readonly<Record<SharedResource, string>>;
 
-type GroupedRun = Pick<FleetMember, 'source' | 'project' | 'baseUrl'>;
-
-export function groupsOf({ source, project, baseUrl }: GroupedRun): RunGroups {
+export function groupsOf({ source, project, baseUrl }: Pick<FleetMember, 'source' | 'project' | 'baseUrl'>): RunGroups {
   return {
     origin: `origin:${baseUrl && originOf(baseUrl)}`,
     source: `source:${source}`,

@@ -8,10 +8,8 @@ import { errorCode } from '../problems/error-code.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
 
-type FileProblem = Pick<Diagnostic, 'code' | 'message' | 'line' | 'column'>;
-
 interface FileFailure {
-  readonly problem: FileProblem;
+  readonly problem: Pick<Diagnostic, 'code' | 'message' | 'line' | 'column'>;
 }
 
 type FileText = { readonly text: string } | FileFailure;

@@ -100,8 +100,6 @@ function byId({ id }: { readonly id: string | number }): string | number {
 /** The statuses with which a server may refuse a GET with a body. */
 const BODY_REFUSED: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415, 501]);
 
-type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
-
 interface ParseOptions {
   readonly unexpectedFields: UnexpectedFields;
   readonly workspaceCheck: WorkspaceCheck;
@@ -181,7 +179,7 @@ function requestsOver(transport: RequestSender, { unexpectedFields, workspaceChe
      * is then read again from the start with the filters also in the query, because a cursor may refer to the list without filters. If the
      * platform refuses the body, it is omitted.
      */
-    calls(filter: CallRange) {
+    calls(filter: Omit<CallFilter, 'per_page' | 'cursor'>) {
       let filtersIn: 'body' | 'both' | 'query' = 'body';
       const read = async (cursor?: string) => {
         const all = { ...filter, per_page: PER_PAGE, cursor };

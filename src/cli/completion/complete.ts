@@ -68,10 +68,8 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
-type ValueSource = keyof CompletionSources | 'files' | 'folders' | readonly string[];
-
 /** The sources of values. A key is a command with an argument, a flag, or the name of a value in help. */
-const valueSources: Readonly<Record<string, ValueSource>> = {
+const valueSources: Readonly<Record<string, keyof CompletionSources | 'files' | 'folders' | readonly string[]>> = {
   'state show address': 'managed',
   'state rm address': 'managed',
   'state mv from': 'managed',
