@@ -7,6 +7,7 @@ import {
   joinNames,
   outputOption,
   parsePositiveInteger,
+  parseText,
   parseWholeNumber,
   withApproval,
   withDiscovery,
@@ -37,7 +38,7 @@ export const adoptCommands = {
     summary: 'Export a workspace as a new project',
     define: async (command, perform) => {
       withPlatform(command)
-        .requiredOption('--out <dir>', 'Folder to write, new or empty', checkedFolder)
+        .requiredOption('--out <dir>', 'Folder to write, new or empty', parseText)
         .option('--force', 'Write into a folder that is not empty, replacing files of the same name')
         .addOption(
           new Option('--layout <layout>', 'One file per resource, or one per kind')
@@ -106,9 +107,4 @@ function exportDescription({ listed, mentioned, sources }: DiscoverySummary): st
 function checkedSecretName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
   throw new InvalidArgumentError('Expected a secret name, such as OPENAI_API_KEY.');
-}
-
-function checkedFolder(folder: string): string {
-  if (folder === '') throw new InvalidArgumentError('Expected a folder name.');
-  return folder;
 }
