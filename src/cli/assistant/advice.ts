@@ -13,7 +13,9 @@ const COMMAND = /\b(?:([Rr])un:? )?voxform ([a-z]+)((?: (?!or\b|and\b|to\b)[^\s,
 function adviceIn(hint: string): string {
   return hint
     .replace(/\bRun voxform [a-z]+ --help for usage\b/, "See the tool's input schema")
-    .replace(/\bPass [^,.]* with -C DIR\b/, 'Ask a person to start this server in the folder of the project')
+    .replace(/\b(p)ass [^,.]* with -C DIR\b/i, (_, first: string) => {
+      return `${first === 'P' ? 'Ask' : 'ask'} a person to start this server in the folder of the project`;
+    })
     .replace(COMMAND, (_, run: string | undefined, name: string, rest: string) => {
       const call = callOf(name, rest);
       const verb = call === undefined ? 'ask a person to run' : 'use';

@@ -388,6 +388,14 @@ describe('the resources of voxform mcp', () => {
   });
 });
 
+it('without a project, tells an assistant to ask for another start of the server', async () => {
+  await using folder = await temporaryFolder();
+  await using assistant = await TestAssistant.open({ folder }, { env: { VOXFORM_API_KEY: '' } });
+  const { hint } = await assistant.error('validate', {});
+  expect(hint).toContain('ask a person to start this server');
+  expect(hint).not.toContain('-C');
+});
+
 describe('hostile input of voxform mcp', () => {
   it('does not kill it, and is answered with nothing but the protocol', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
