@@ -116,33 +116,27 @@ export function isSame(a: string, b: string): boolean {
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 
-interface WrongTokenLimits {
-  /** Returns the time of a monotonic clock in milliseconds. */
-  now(): number;
-  /** The limit of wrong tokens per address. */
-  readonly perAddress?: number;
-  /** The limit for all addresses together. */
-  readonly all?: number;
-}
-
+/** The limits of wrong tokens per address, and of all addresses together. */
+const MAX_PER_ADDRESS = 10;
+const MAX_OF_ALL = 300;
 const WINDOW_MS = 10 * 60_000;
 const MAX_ADDRESSES = 10_000;
 const ALL = '';
 
 /** Limits wrong tokens, or other failed attempts, per address and in total. */
 export class WrongTokens {
-  readonly #limits: Required<WrongTokenLimits>;
+  readonly #now: () => number;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();
 
-  constructor({ now, perAddress = 10, all = 300 }: WrongTokenLimits) {
-    this.#limits = { now, perAddress, all };
+  /** @param now returns the time of a monotonic clock in milliseconds. */
+  constructor({ now }: { now(): number }) {
+    this.#now = now;
   }
 
   /** Returns the seconds until this address may try another token; 0 if it may try now. */
   wait(address: string | undefined): number {
-    const { perAddress, all, now } = this.#limits;
-    const until = Math.max(this.#fullUntil(networkOf(address), perAddress), this.#fullUntil(ALL, all));
-    return Math.ceil(Math.max(0, until - now()) / 1000);
+    const until = Math.max(this.#fullUntil(networkOf(address), MAX_PER_ADDRESS), this.#fullUntil(ALL, MAX_OF_ALL));
+    return Math.ceil(Math.max(0, until - this.#now()) / 1000);
   }
 
   /** Counts an attempt. Call `add` before a slow check, and `remove` after the check if the token is correct. */
@@ -150,7 +144,7 @@ export class WrongTokens {
     for (const key of [networkOf(address), ALL]) {
       const entry = this.#current(key);
       if (entry !== undefined) entry.count += 1;
-      else this.#counts.set(key, { count: 1, until: this.#limits.now() + WINDOW_MS });
+      else this.#counts.set(key, { count: 1, until: this.#now() + WINDOW_MS });
     }
     const [oldest] = this.#counts.keys();
     if (this.#counts.size > MAX_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
@@ -170,7 +164,7 @@ export class WrongTokens {
 
   #current(key: string): { count: number; readonly until: number } | undefined {
     const entry = this.#counts.get(key);
-    if (entry === undefined || entry.until > this.#limits.now()) return entry;
+    if (entry === undefined || entry.until > this.#now()) return entry;
     this.#counts.delete(key);
     return undefined;
   }
