@@ -10,8 +10,6 @@ export interface FetchOptions {
   /** Path of the index file. Default: the index of the repository. */
   readonly index?: string | undefined;
   readonly input?: string | undefined;
-  /** Encoding of the output; default: UTF-8. */
-  readonly encoding?: BufferEncoding | undefined;
   /** Git settings in addition to the isolation settings and the credentials. */
   readonly settings?: readonly GitSetting[] | undefined;
   /** Maximum size in bytes of each file that git writes. Git fails if a file is larger. Ignored on Windows. */
@@ -23,7 +21,7 @@ export interface FetchOptions {
 
 /** Runs git and returns its trimmed output. @throws UserError with the reason if git fails, times out or is cancelled. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
-  const { env, signal, timeout, redact, address, index, input, encoding, maxFileBytes, settings: extra = [] } = options;
+  const { env, signal, timeout, redact, address, index, input, maxFileBytes, settings: extra = [] } = options;
   signal.throwIfAborted();
   const failure = (reason: string, hint?: string): UserError =>
     new UserError(`git ${subcommandIn(args)}: ${redact(reason)}`, hint === undefined ? {} : { hint });
@@ -41,7 +39,7 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
       maxFileBytes,
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
-    if (code === 0) return out.toString(encoding).trim();
+    if (code === 0) return out.toString().trim();
     throw failure(shortError(errorOutput) || `git exited with ${code}`, redirectHint(errorOutput));
   } catch (error) {
     if (end.aborted) throw failure(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);

@@ -61,7 +61,7 @@ interface ProjectsInGit {
   readonly sizeProblems: ReadonlyMap<string, string | undefined>;
 }
 
-type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding' | 'maxFileBytes' | 'settings'> & {
+type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'maxFileBytes' | 'settings'> & {
   readonly timeout?: number | undefined;
   readonly address?: GitAddress;
 };
