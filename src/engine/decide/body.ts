@@ -174,7 +174,7 @@ function isWritable(kind: Kind, path: LeafPath): boolean {
 interface OmittedIds {
   /** The ids that an update omits, by field. */
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Remark[];
   /** Records that the update would refer to, but that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
@@ -186,7 +186,7 @@ export function omittedIdsOf(
   { missing, seen }: Pick<KnownRecords, 'missing' | 'seen'>,
 ): OmittedIds {
   const ids: Record<LeafPath, string[]> = {};
-  const warnings: string[] = [];
+  const warnings: Remark[] = [];
   const unchecked: NamedRecord[] = [];
   for (const field of fieldsAsObserved(kind, facts)) {
     const refersTo = kind.fields[field]?.refersTo;
@@ -199,12 +199,12 @@ export function omittedIdsOf(
     if (missingIds.length === 0) continue;
     ids[field] = missingIds;
     const names = missingIds.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
-    warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
+    warnings.push({ message: `${field} is resent without ${names.join(', ')}: missing from the platform` });
   }
   return { ids, warnings, unchecked };
 }
 
-export const AHEAD_WARNING =
+const AHEAD_WARNING =
   'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
 
 export interface UpdateFacts {
@@ -220,13 +220,9 @@ export interface UpdateFacts {
  * the platform does not return.
  * @param roots the top-level fields that the update sends.
  */
-export function updateWarnings(
-  { facts, record, published, differences, adopting }: UpdateFacts,
-  roots: ReadonlySet<string>,
-): Remark[] {
-  const messages = releaseWarnings(facts.kind, record, differences);
-  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
-  const warnings = messages.map((message): Remark => ({ message }));
+export function updateWarnings(update: UpdateFacts, roots: ReadonlySet<string>): Remark[] {
+  const { facts, record, published, differences } = update;
+  const warnings = hiddenFieldWarnings(update);
   const released = new Set(differences.released);
   for (const root of roots) {
     const base = record?.[root] ?? standIn(published)?.[root];
@@ -250,12 +246,15 @@ function resendWarning(kind: Kind, erasable: readonly LeafPath[]): Remark {
   return { message: resendMessage(fields), may_erase: fields };
 }
 
-export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { released }: Differences): string[] {
-  const hidden = released.filter((path) => valueInRecord(kind, record, path) === undefined);
-  return hidden.map(
+/** Returns warnings about hidden fields that were released, or that an import compared with an older version. */
+export function hiddenFieldWarnings({ facts, record, published, differences, adopting }: UpdateFacts): Remark[] {
+  const hidden = differences.released.filter((path) => valueInRecord(facts.kind, record, path) === undefined);
+  const messages = hidden.map(
     (path) =>
       `${path} was removed from the manifest and is no longer sent. The platform does not return it, and may erase it when ${rootOf(path)} is resent.`,
   );
+  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
+  return messages.map((message) => ({ message }));
 }
 
 /** @param names the fields of one object. */

@@ -8,15 +8,7 @@ import { Reference } from '../../values/value.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import { type Binding, isAdopting } from './bind.ts';
-import {
-  AHEAD_WARNING,
-  omittedIdsOf,
-  releaseWarnings,
-  resentFields,
-  standIn,
-  type UpdateFacts,
-  updateWarnings,
-} from './body.ts';
+import { hiddenFieldWarnings, omittedIdsOf, resentFields, standIn, type UpdateFacts, updateWarnings } from './body.ts';
 import { digestOf } from './compare.ts';
 import {
   creationStep,
@@ -180,14 +172,14 @@ function decideUpdate(outcome: ComparedFacts): Decision {
     }),
     id: id ?? undefined,
     settled: undefined,
-    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...omitted.warnings.map(toRemark)],
+    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...omitted.warnings],
     unchecked: omitted.unchecked,
   };
 }
 
 function decideSettled(outcome: ComparedFacts): Decision {
-  const { facts, record, published, differences, adopting, found, manual } = outcome;
-  const { binding, kind, leaves } = facts;
+  const { facts, record, differences, found, manual } = outcome;
+  const { binding, leaves } = facts;
   const id = idOf(outcome);
   const isImport = binding.entry === undefined || found !== undefined;
   const steps = manualSteps(facts, manual, record);
@@ -203,10 +195,7 @@ function decideSettled(outcome: ComparedFacts): Decision {
     }),
     id: id ?? undefined,
     settled: record === undefined ? undefined : settledEntry(outcome, record, isImport),
-    warnings: [
-      ...releaseWarnings(kind, record, differences),
-      ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
-    ].map(toRemark),
+    warnings: hiddenFieldWarnings(outcome),
   };
 }
 
@@ -246,10 +235,6 @@ function settledEntry(
     fingerprints: facts.fingerprints,
     read: record,
   });
-}
-
-function toRemark(message: string): Remark {
-  return { message };
 }
 
 /** Returns the details of a planned resource that come from the comparison with its record. */
