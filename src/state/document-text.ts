@@ -100,6 +100,7 @@ const MAX_DEPTH = 500;
  * @throws UserError if a newer voxform wrote the state.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
+  refuseTooLarge(bytes.length);
   const isIntact = isAsWritten(bytes);
   const written = parseWritten(bytes, name, hint, isIntact);
   const document = withoutDigest(written);
