@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Applied, BARE_LOOP, type Capacity, interleaved, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
@@ -7,7 +7,7 @@ import { projectText } from './workload.ts';
 const LATENCY = 20;
 const MOST_AT_ONCE = 64;
 
-/** A plan with the default concurrency: its time on a fast platform, and how it adapts to slow ones. */
+/** Runs with the default concurrency: their time on a fast platform, and how a plan adapts to slow ones. */
 export async function adapting({ rounds, emit }: Bench, applied: Applied): Promise<void> {
   const { agents, project, voxform } = applied;
   const flags = ['plan', '--quiet', '--detailed-exitcode'];
@@ -22,10 +22,19 @@ export async function adapting({ rounds, emit }: Bench, applied: Applied): Promi
     bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), String(MOST_AT_ONCE)]),
     plan: () => voxform(flags),
   });
-  await platform.stop();
   const what = `plan ${agents}, ${LATENCY} ms, default concurrency`;
   const floor = `loop, ${MOST_AT_ONCE} at once`;
   emit({ what, floor, floorValue: times.bare, value: times.plan, budget: 1.25 });
+  const created = await interleaved(rounds, {
+    bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), String(MOST_AT_ONCE), 'POST']),
+    apply: () => {
+      rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
+      return voxform(['apply', '--auto-approve', '--allow-large-change', '--quiet']);
+    },
+  });
+  await platform.stop();
+  const creating = `apply creating ${agents}, ${LATENCY} ms, default concurrency`;
+  emit({ what: creating, floor, floorValue: created.bare, value: created.apply, budget: 1.5 });
 
   for (const requests of [12, 40]) {
     const refusing = await open({ requests, beyond: 'refuse' });
