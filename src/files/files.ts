@@ -93,14 +93,18 @@ export async function makeFolders(folder: string, making: MakingFolders = {}): P
 }
 
 /** Creates one folder. Returns false if its parent must be created first. */
-async function makeOne(folder: string, { mode, files }: Required<MakingFolders>): Promise<boolean> {
+async function makeOne(folder: string, making: Required<MakingFolders>, isSecond = false): Promise<boolean> {
+  const { mode, files } = making;
   try {
     await files.mkdir(folder, { mode });
     return true;
   } catch (error) {
     if (await isFolderIn(folder, files)) return true;
-    if (errorCode(error) !== 'ENOENT' || (await isFolderIn(dirname(folder), files))) throw error;
-    return false;
+    if (errorCode(error) !== 'ENOENT') throw error;
+    if (!(await isFolderIn(dirname(folder), files))) return false;
+    // Someone else may have created the parent after the first attempt.
+    if (isSecond) throw error;
+    return makeOne(folder, making, true);
   }
 }
 

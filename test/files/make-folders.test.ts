@@ -1,4 +1,4 @@
-import { stat, symlink, writeFile } from 'node:fs/promises';
+import { readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeFolders } from '../../src/files/files.ts';
@@ -20,6 +20,15 @@ it('takes a link to a folder for one', async () => {
   await symlink('real', join(root, 'link'));
   await makeFolders(join(root, 'link', 'inside'));
   expect((await stat(join(root, 'real', 'inside'))).isDirectory()).toBe(true);
+});
+
+it('makes folders of several callers at once below parents that do not exist yet', async () => {
+  const root = await scratch();
+  for (let round = 0; round < 50; round++) {
+    const folders = Array.from({ length: 16 }, (_, index) => join(root, `parent-${round}`, 'a', 'b', String(index)));
+    await Promise.all(folders.map((folder) => makeFolders(folder)));
+    expect((await readdir(dirname(folders[0] ?? ''))).length).toBe(16);
+  }
 });
 
 it.each([
