@@ -9,6 +9,7 @@ import { appliedRows, hasManualStep, planAfter, statusAfter } from '../operator/
 import { EMPTY_OUTCOME } from '../operator/reconciler.ts';
 import { isHealthy, millisecondsUntilWindow, type RunReport } from '../operator/run-report.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
+import { compareText } from '../problems/compare-text.ts';
 import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
@@ -207,7 +208,7 @@ function externalStateOf(
   const existing = resources.flatMap(({ address, id }) => (id === null ? [] : [[address, { id }] as const]));
   const state = {
     location,
-    resources: Object.fromEntries(existing.sort(([a], [b]) => (a < b ? -1 : 1))),
+    resources: Object.fromEntries(existing.sort(([a], [b]) => compareText(a, b))),
     orphans,
   };
   return { digest: hash('sha256', JSON.stringify(state)), state };

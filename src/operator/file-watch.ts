@@ -4,6 +4,7 @@ import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import { isFolder } from '../files/input-files.ts';
 import { isManifestName } from '../manifests/find-files.ts';
 import { attempt } from '../problems/attempt.ts';
+import { compareText } from '../problems/compare-text.ts';
 import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
 
@@ -130,7 +131,7 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
     add(each);
     folders.set(each, undefined);
   }
-  const present = [...folders].filter(([name]) => exists(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const present = [...folders].filter(([name]) => exists(name)).sort(([a], [b]) => compareText(a, b));
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 

@@ -1,3 +1,4 @@
+import { compareText } from '../problems/compare-text.ts';
 import {
   type Compared,
   type Difference,
@@ -193,7 +194,7 @@ export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]):
   for (const { shares } of versions)
     for (const [value, { count }] of Object.entries(shares[field])) counts.set(value, (counts.get(value) ?? 0) + count);
   return [...counts]
-    .sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .sort(([a, one], [b, other]) => other - one || compareText(a, b))
     .slice(0, MAX_VALUES)
     .map(([value]) => value);
 }

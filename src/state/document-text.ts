@@ -1,7 +1,16 @@
 import { createHash, hash } from 'node:crypto';
+import { compareText } from '../problems/compare-text.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
-import { isDeeperThan, isObject, type Json, type JsonObject, setOwn, sortKeys } from '../values/json.ts';
+import {
+  isDeeperThan,
+  isObject,
+  type Json,
+  type JsonObject,
+  setOwn,
+  sortKeys,
+  withoutUndefined,
+} from '../values/json.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import {
   isSealed,
@@ -54,10 +63,10 @@ function refuseTooLarge(bytes: number): void {
   });
 }
 
-/** Yields the text before the digest in parts of one entry, because a copy of the whole document would take as much memory again. */
+/** Yields the text before the digest in parts, because the whole text would take as much memory as the bytes. */
 function* contentParts(document: StoredDocument): Generator<string> {
   let separator = '{\n  ';
-  for (const [key, value] of sortedEntries(document as unknown as JsonObject)) {
+  for (const [key, value] of sortedEntries(withoutUndefined(document) as unknown as JsonObject)) {
     yield `${separator}${JSON.stringify(key)}: `;
     separator = ',\n  ';
     const entries = key === 'resources' ? sortedEntries(value as JsonObject) : [];
@@ -69,8 +78,7 @@ function* contentParts(document: StoredDocument): Generator<string> {
 }
 
 function sortedEntries(object: JsonObject): [key: string, value: Json][] {
-  const defined = Object.entries(object).filter(([, value]) => value !== undefined);
-  return defined.sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.entries(object).sort(([a], [b]) => compareText(a, b));
 }
 
 /** @param depth the number of objects around the value. */

@@ -6,6 +6,7 @@ import { createRecordWriter, type RecordFormat } from '../../output/records/reco
 import type { PlatformClient } from '../../platform/client.ts';
 import { isReversed, toMilliseconds } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { type Advice, advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { type CallCondition, callFields, parseCallCondition } from '../../runs/call-selection.ts';
@@ -246,7 +247,7 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rec
   const allMentioned = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
   const inState = new Set(known.map(({ id }) => id));
-  const mentioned = new Map([...allMentioned].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const mentioned = new Map([...allMentioned].filter(([id]) => !inState.has(id)).sort(([a], [b]) => compareText(a, b)));
   const records = readMentioned(kind, [...inState, ...mentioned.keys()], {
     client,
     workspaceId: opened.workspace.workspaceId,

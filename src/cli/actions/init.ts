@@ -4,6 +4,7 @@ import path from 'node:path';
 import { makeFolders } from '../../files/files.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
@@ -56,7 +57,7 @@ export async function init(context: Context, { dir: folder, install }: InitFlags
   ];
   const out = (line: string): void => context.terminal.out(`${line}\n`);
   const shown = (file: string): string => path.join(folder, path.relative(target, file));
-  for (const [file, text] of all.sort(([a], [b]) => (a < b ? -1 : 1)))
+  for (const [file, text] of all.sort(([a], [b]) => compareText(a, b)))
     out(`${(await writeNew(file, text)) ? 'created' : 'kept   '}  ${shown(file)}`);
   for (const [file, text] of [
     [path.join(target, '.gitignore'), files.get('.gitignore')],

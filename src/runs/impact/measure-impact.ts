@@ -1,6 +1,7 @@
 import type { RecordVersion } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { isWithin, toMilliseconds } from '../../platform/date-range.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
@@ -147,7 +148,7 @@ function sidesOf(
 export function versionFigures({ version, published_at, until }: PublishedVersion, tally: VersionTally): ImpactVersion {
   const { calls } = tally.shares;
   const shares = shareFields.map((field) => {
-    const counts = [...tally.shares.of(field)].sort(([a], [b]) => (a < b ? -1 : 1));
+    const counts = [...tally.shares.of(field)].sort(([a], [b]) => compareText(a, b));
     const each = counts.map(([value, count]) => {
       const { value: share, low, high } = wilson(count, calls);
       return [value, { count, share, low, high }];

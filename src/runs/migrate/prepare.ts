@@ -8,6 +8,7 @@ import { type LookupNames, NAME_SETTINGS } from '../../manifests/kind-schema.ts'
 import { mergePatch } from '../../manifests/layers.ts';
 import { type Address, idKey, type Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { advice, command, UserError, usageError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { parseProject } from '../../project/load-project.ts';
@@ -243,7 +244,7 @@ export function leftOutReferences(
       referring.set(address, [...(referring.get(address) ?? []), resource.address]);
     }
   }
-  return new Map([...referring].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...referring].sort(([a], [b]) => compareText(a, b)));
 }
 
 type NamedState = Pick<State, 'resources'> & { readonly name: string };
