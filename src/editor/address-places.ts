@@ -8,7 +8,7 @@ import { isObject } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { FileRole, TextRange } from './snapshot.ts';
 
-/** An address in a text, or a name that stands for an address. */
+/** A place in a text that names a resource, by its address or by its name alone. */
 export interface PlacedAddress {
   readonly type: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
   /** Undefined for a name in a rule that applies to all kinds. */

@@ -102,7 +102,7 @@ async function makeOne(folder: string, making: Required<MakingFolders>, isSecond
     if (await isFolderIn(folder, files)) return true;
     if (errorCode(error) !== 'ENOENT') throw error;
     if (!(await isFolderIn(dirname(folder), files))) return false;
-    // Someone else may have created the parent after the first attempt.
+    // Another caller may have created the parent after the first attempt.
     if (isSecond) throw error;
     return makeOne(folder, making, true);
   }

@@ -67,7 +67,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 /** The optional second key of a form. */
 const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
-/** The maximum number of characters of a joined text. It may name the same large file any number of times. */
+/** The maximum length of a joined text in characters. A `$join` may name the same large file any number of times. */
 const MAX_JOINED_LENGTH = 4 * 1024 * 1024;
 
 /** Evaluates the forms in a value. A value without forms is returned without copying. Never throws. */

@@ -78,7 +78,7 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
   else target[key] = value;
 }
 
-/** True if the value contains a number that was not read exactly: an integer with too many digits, or one beyond all limits. */
+/** True if the value contains a number that was not read exactly: an integer with too many digits, or an infinite number. */
 export function hasInexactNumber(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value);

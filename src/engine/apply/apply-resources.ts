@@ -168,8 +168,8 @@ function combinePermissions(session: WritePermission, other: WritePermission | u
 const MAX_READ_AGE_MS = 60_000;
 
 /**
- * A list of fewer records has one page, even if the platform ignores the requested size. If a record is deleted while a longer list is
- * read, a record may move from a page that is still to be read to one that was read, so that the list lacks it.
+ * The number of records from which a list may have several pages, even if the platform ignores the requested page size. If a record is
+ * deleted meanwhile, another one may move to a page that was already read, and is then missing from the list.
  */
 const MIN_PAGED = 20;
 

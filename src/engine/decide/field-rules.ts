@@ -46,7 +46,7 @@ function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   return inner instanceof z.ZodObject ? inner : undefined;
 }
 
-/** The reason why a value of `showsMask` is not written to a manifest, as a clause. */
+/** The reason, as a clause, why a value for which `showsMask` is true is not written to a manifest. */
 export const MASKED = 'the platform shows a mask in place of a secret';
 
 /** A mask in place of a secret, such as `Bearer ****`. */

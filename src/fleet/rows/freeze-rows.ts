@@ -76,13 +76,13 @@ interface FreezeEvent {
 /** The SQL expression for the last event of a freeze. */
 const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
-/** Returns the SQL condition that a live process sends the notifications of an event. */
+/** Returns the SQL condition that a live process is sending the notifications of an event. */
 const isBeingTold = (event: string): string =>
   `EXISTS (SELECT FROM ${S}.processes p WHERE NOT (${IS_DEAD}) AND telling = ${event} || ' ' || p.id)`;
 
 /**
- * Claims for a process the freeze events that were not told, oldest first, except those that another live process tells. The caller must
- * send their notifications, and then call `storeToldFreeze`.
+ * Assigns to a process the freeze events whose notifications were not delivered, oldest first, except those that another live process is
+ * sending. The caller must send them, and then call `storeToldFreeze`.
  */
 export async function takeFreezeEvents({ query }: FleetStatements, process: string): Promise<readonly FreezeEvent[]> {
   const rows = await query(
@@ -97,7 +97,7 @@ UNION ALL SELECT id::text, 'resumed', ended_at, ended_by, because FROM news WHER
   return rows as readonly unknown[] as readonly FreezeEvent[];
 }
 
-/** Stores that an event was told, so that no process tells it again. */
+/** Stores that the notifications of an event were delivered, so that no process sends them again. */
 export async function storeToldFreeze(
   { query }: FleetStatements,
   { id, event }: Pick<FreezeEvent, 'id' | 'event'>,
