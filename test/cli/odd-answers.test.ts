@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { agentNamed } from '../emulator/agent-named.ts';
 import { call } from '../emulator/call.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
@@ -122,7 +123,7 @@ describe('an answer that cannot be believed', () => {
     );
     workspace.emulator.faults.add({
       match: { method: 'PUT' },
-      fault: { status: 200, commit: true, body: { data: { id: ids[1] ?? '' } } },
+      fault: { status: 200, commit: true, body: { data: { id: agentNamed(workspace.emulator, 'night') } } },
     });
     expect((await workspace.run('apply', '--auto-approve')).code).toBe(1);
     const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
@@ -176,15 +177,15 @@ describe('an answer that cannot be believed', () => {
   it('about another record than the one that was asked for is not written over', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
-    const stranger = workspace.emulator.world.agents.values().next().value;
+    const stranger = agentNamed(workspace.emulator, 'day');
     await workspace.folder.write('manifests/agents.yaml', agentManifest('night', 'New.'));
     const written = workspace.writes();
     for (const id of workspace.emulator.world.agents.keys()) {
-      if (id === stranger?.id) continue;
+      if (id === stranger) continue;
       workspace.emulator.faults.add({
         match: { method: 'GET', path: `/api/v1/agents/${id}` },
         times: 4,
-        fault: { status: 200, body: { data: { id: stranger?.id ?? '', name: 'day' } } },
+        fault: { status: 200, body: { data: { id: stranger, name: 'day' } } },
       });
     }
     const { code, stderr } = await workspace.run('apply', '--auto-approve', '--target', 'Agent/night');

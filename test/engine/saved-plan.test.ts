@@ -30,8 +30,7 @@ describe('a saved plan', () => {
     expect(new Set(Object.values(outcomes(report)))).toEqual(new Set(['done']));
     expect(report.plan).toEqual(reread(saved));
     expect(actionsIn(await w.plan(desired()))).toEqual(['manual PhoneNumber/n']);
-    const [id = ''] = w.emulator.world.agents.keys();
-    expect(w.emulator.dashboard.holdsApiKey(id, 'sk-first-secret')).toBe(true);
+    expect(w.emulator.dashboard.holdsApiKey(await w.idOf('Agent/a'), 'sk-first-secret')).toBe(true);
     expect(JSON.stringify(saved)).not.toContain('sk-first-secret');
     expect((await failureOf(w.applySaved(saved))).message, 'once only').toContain('the plan is stale');
   });
@@ -132,8 +131,6 @@ describe('a saved plan is refused before the first write', () => {
     expect(await refusal(() => undefined, edit)).toMatch(message);
   });
 
-  const agentId = (w: Bench) => [...w.emulator.world.agents.keys()][0] ?? '';
-
   it.each<[string, RegExp, (w: Bench) => unknown]>([
     [
       'the state moved on',
@@ -148,12 +145,12 @@ describe('a saved plan is refused before the first write', () => {
     [
       'a record looks different, in a field that nobody manages',
       /stale: Agent\/a changed on the platform/,
-      (w) => w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
+      async (w) => w.emulator.dashboard.edit('agents', await w.idOf('Agent/a'), { llm_config: { max_tokens: 7 } }),
     ],
     [
       'a record is gone',
       /stale: Agent\/a changed on the platform/,
-      (w) => w.emulator.dashboard.remove('agents', agentId(w)),
+      async (w) => w.emulator.dashboard.remove('agents', await w.idOf('Agent/a')),
     ],
   ])('when %s', async (_, message, happens) => {
     expect(await refusal(happens)).toMatch(message);

@@ -6,7 +6,7 @@ import { agent, user } from './resources.ts';
 async function withAgents() {
   const w = await Bench.applied([agent('a'), agent('b')]);
   const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
-  const agents = [...w.emulator.world.agents.keys()];
+  const agents = [await w.idOf('Agent/a'), await w.idOf('Agent/b')];
   w.emulator.dashboard.edit('users', id, { agent_ids: agents });
   return { w, id, agents };
 }

@@ -12,6 +12,7 @@ import { Watch, type WatchOptions } from '../../src/operator/workspace-watch.ts'
 import { notifyEvents } from '../../src/project/notify-schema.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { agentNamed } from '../emulator/agent-named.ts';
 import { call } from '../emulator/call.ts';
 import { createLocalStore } from '../state/temporary-state.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -471,7 +472,7 @@ describe('a watch', () => {
     await using made = await bench(three, { policy: { mode: 'report' }, beside: applied });
     const state = () => readFile(path.join(applied.folder.root, '.voxform/test.state.json'), 'utf8');
     const before = await state();
-    const [id = ''] = applied.emulator.world.agents.keys();
+    const id = agentNamed(applied.emulator, 'a0');
     applied.emulator.dashboard.remove('agents', id);
     expect(await made.start()).toMatchObject({ missing: [{ id, since: undefined }] });
     for (const minutes of [5, 10]) {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { agentNamed } from '../../emulator/agent-named.ts';
 import { temporaryFolder } from '../voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from '../workspace.ts';
 import { filesIn, TestAssistant, textIn } from './test-assistant.ts';
@@ -49,7 +50,7 @@ describe('voxform mcp', () => {
   it('returns what the commands print, and changes nothing anywhere', async () => {
     await using workspace = await applied({ [FILE]: agentManifest('day'), 'manifests/n.yaml': agentManifest('night') });
     const { emulator, folder } = workspace;
-    const [id = ''] = emulator.world.agents.keys();
+    const id = agentNamed(emulator, 'day');
     emulator.dashboard.publishAgent(id);
     emulator.dashboard.edit('agents', id, { name: 'moved' });
     await folder.write('manifests/n.yaml', `# odd\n${agentManifest('night', 'Be brief.').replace('spec:', 'spec:  ')}`);
