@@ -6,7 +6,7 @@ const FIRST_LIMIT = 16;
 const STEP = 1.25;
 
 /** The minimum share of the limit that must be in flight on average for a response to count. */
-const MIN_FILL = 0.85;
+const MIN_FILL = 0.7;
 
 /** The length of a round, in responses per concurrent request. A batch of nearly equal responses may end a round earlier. */
 const MIN_ROUND = 2;

@@ -224,7 +224,7 @@ describe('what an answer shows', () => {
   it('counts only where the request filled the limit', () => {
     const limit = new AdaptiveLimit(idle);
     for (let count = 0; count < 5000; count++) {
-      limit.onResponse(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
+      limit.onResponse(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 11) });
     }
     expect(limit.now).toBe(16);
   });

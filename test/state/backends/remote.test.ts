@@ -24,12 +24,12 @@ interface Scene {
   pass(seconds: number): void;
 }
 
-async function scene(gather = 0): Promise<Scene> {
+async function scene(gather = 0, fastBatch?: number): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'voxform-remote-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   let clock = Date.parse('2030-01-01T00:00:00Z');
   const now = () => new Date(clock);
-  const timing = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather, poll: 5 };
+  const timing = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather, ...(fastBatch && { fastBatch }), poll: 5 };
   return {
     root,
     shelf: shelfNamed(root),
@@ -67,6 +67,27 @@ describe('a remote store', () => {
     // The lock, the first document, the intents, the outcomes, the end.
     expect(shelf.writes).toBe(5);
     expect((await readState(store(), recorded())).resources.size).toBe(3);
+  });
+
+  it('writes small batches while writes are fast, and everything that waits while they are slow', async () => {
+    controlTime();
+    const { store, shelf } = await scene(0, 4);
+    const session = await openSession(store(), recorded());
+    let recordedCount = 0;
+    const writesFor = async (count: number): Promise<number> => {
+      const before = shelf.writes;
+      await Promise.all(Array.from({ length: count }, () => session.record(creating(`a${recordedCount++}`))));
+      return shelf.writes - before;
+    };
+    expect(await writesFor(1), 'the first document and one entry').toBe(2);
+    expect(await writesFor(10)).toBe(3);
+    shelf.fault = () => void vi.advanceTimersByTime(10);
+    expect(await writesFor(10), 'one slow write may be due to a busy thread').toBe(3);
+    for (let count = 0; count < 20; count++) await writesFor(1);
+    expect(await writesFor(10)).toBe(1);
+    shelf.fault = undefined;
+    await session.close();
+    expect((await readState(store(), recorded())).pending.size).toBe(recordedCount);
   });
 
   it('reads once for a state and its holder', async () => {

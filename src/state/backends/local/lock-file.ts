@@ -46,6 +46,7 @@ export const localTiming: LockTiming = {
   heartbeat: 5_000,
   takeoverAfter: () => 60_000,
   gather: 0,
+  fastBatch: 32,
   poll: 500,
 };
 

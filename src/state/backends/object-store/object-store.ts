@@ -65,6 +65,8 @@ export interface LockTiming {
   takeoverAfter(lock: Pick<LockInfo, 'operation'>): number;
   /** The time without further entries after which collected entries are written together. */
   readonly gather: number;
+  /** The maximum number of entries in a write while writes are fast; default: no maximum. */
+  readonly fastBatch?: number;
   /** The maximum interval between two reads of a lock that another run holds. */
   readonly poll: number;
 }
