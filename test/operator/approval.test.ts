@@ -17,7 +17,7 @@ import { call } from '../emulator/call.ts';
 import { step } from '../step.ts';
 import { testContext } from './test-context.ts';
 
-it('applies the approved plan and no other', async () => {
+it('applies only the approved plan', async () => {
   await using emulator = await startEmulator({ seed: 3 });
   await using folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator),
@@ -50,7 +50,7 @@ it('applies the approved plan and no other', async () => {
   const digestIn = ({ hold }: RunReport): string => (hold?.reason === 'approval' ? hold.digest : '');
   const approving = (digest: string) => run({ digest, by: 'ann' });
 
-  const first = await step('plans alike until something moves', async () => {
+  const first = await step('produces the same plan until something changes', async () => {
     const one = await run();
     fresh = one.plan?.state;
     const two = await run();
@@ -62,14 +62,14 @@ it('applies the approved plan and no other', async () => {
     return digestIn(one);
   });
 
-  await step('leaves another plan alone, whoever approved', async () => {
+  await step('does not apply a plan that differs from the approved one', async () => {
     await folder.write('manifests/a.yaml', agentManifest('a', 'Two.'));
     const report = await approving(first);
     expect(report).toMatchObject({ result: 'ok', hold: { reason: 'approval', address: 'voices/acme:test' } });
     expect([digestIn(report) === first, writes()]).toEqual([false, 0]);
   });
 
-  await step('carries it out, and says in the history who approved', async () => {
+  await step('applies the approved plan and records the approver in the history', async () => {
     const digest = digestIn(await run());
     const report = await approving(digest);
     expect(report).toMatchObject({ result: 'ok', hold: undefined, applied: [{ action: 'create' }] });
@@ -83,7 +83,7 @@ it('applies the approved plan and no other', async () => {
     });
   });
 
-  await step('is stale when the record moved on after the approval', async () => {
+  await step('does not apply the plan if its record changed after the approval', async () => {
     await folder.write('manifests/a.yaml', agentManifest('a', 'Three.'));
     const digest = digestIn(await run());
     const [id = ''] = emulator.world.agents.keys();
@@ -94,7 +94,7 @@ it('applies the approved plan and no other', async () => {
     expect([digestIn(report) === digest, writes() - before]).toEqual([false, 0]);
   });
 
-  await step('asks nobody where nothing would be written', async () => {
+  await step('needs no approval for an empty plan', async () => {
     await folder.write('manifests/a.yaml', agentManifest('a', 'Three.'));
     await approving(digestIn(await run()));
     expect(await run()).toMatchObject({ result: 'ok', hold: undefined, applied: [] });

@@ -11,7 +11,7 @@ const ON_DRIFT = ['--on-drift', 'pull-request', '--interval', '1'];
 
 const env = { ...SECRETS, VOXFORM_WATCH_TOKEN: 'the-token-of-this-watch' };
 
-it('keeps the request of a workspace that it reports on', async () => {
+it('keeps the drift request of a workspace in report mode up to date', async () => {
   await using project = await DriftProject.open('github');
   const { host } = project;
   const args = [...ON_DRIFT, '--listen', '127.0.0.1:0'];
@@ -19,7 +19,7 @@ it('keeps the request of a workspace that it reports on', async () => {
   const url = await watch.url();
   await watch.until('run');
 
-  const opened = await step('it drifts: a request is opened, told once, and shown', async () => {
+  const opened = await step('drift: a request is opened, reported once, and shown in the status', async () => {
     project.edit('day', { llm_config: { temperature: 0.9 } });
     const told = await watch.until('request');
     expect(told).toMatchObject({ level: 'info', message: expect.stringMatching(/^pull request opened: http/) });
@@ -40,7 +40,7 @@ it('keeps the request of a workspace that it reports on', async () => {
     return host.calls.length;
   });
 
-  await step('runs go on: the host is not asked again while nothing changes', async () => {
+  await step('more runs: the host is not called again while nothing changes', async () => {
     const { run } = await watch.until('run');
     await watch.until('run', (entry) => Number(entry.run) > Number(run));
     expect(host.calls).toHaveLength(opened);
@@ -52,7 +52,7 @@ it('keeps the request of a workspace that it reports on', async () => {
     expect(host.requests.map(({ state }) => state)).toEqual(['closed']);
   });
 
-  await step('the host is down: that is told once, and runs succeed', async () => {
+  await step('the host is down: this is reported once, and runs succeed', async () => {
     for (let count = 0; count < 20; count++) host.faults.push({ on: /./, answer: { status: 401 } });
     project.edit('day', { llm_config: { temperature: 0.9 } });
     const problem = await watch.until('request-failed');
@@ -70,7 +70,7 @@ it('keeps the request of a workspace that it reports on', async () => {
   expect(stderr).not.toContain(SECRETS.GITHUB_TOKEN);
 });
 
-it('applies what Git says, and leaves what drifted to the request', async () => {
+it('applies the commits of the branch, and leaves the drift to the request', async () => {
   await using project = await DriftProject.open('gitlab');
   const { host, emulator } = project;
   const day = () => [...emulator.world.agents.values()].find(({ name }) => String(name).startsWith('Day'));
@@ -81,7 +81,7 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
   expect(day()).toMatchObject({ name: 'Day', llm_config: { temperature: 0.9 } });
   expect(host.requests).toMatchObject([{ base: 'main', state: 'open' }]);
 
-  await step('the manifest changes beside it: that is applied, and the request is made anew on it', async () => {
+  await step('another manifest changes: it is applied, and the request is rebased on it', async () => {
     host.repository.push('main', { 'manifests/agents.yaml': AGENTS.replace('name: Day ', 'name: Day shift ') });
     await watch.until('applied', ({ address }) => address === 'Agent/day');
     expect(day()).toMatchObject({ name: 'Day shift', llm_config: { temperature: 0.9 } });
@@ -93,7 +93,7 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
     expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('temperature: 0.9');
   });
 
-  await step('a person merges the request: nothing is left to do, and nothing was corrected', async () => {
+  await step('the request is merged: nothing remains to apply, and no drift was corrected', async () => {
     host.merge(host.requests[0]?.number ?? 0);
     await watch.until('drift-gone');
     expect(day()).toMatchObject({ name: 'Day shift', llm_config: { temperature: 0.9 } });

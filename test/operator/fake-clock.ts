@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/operator/clock.ts';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test advances it. */
 export class FakeClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ readonly at: number; readonly act: () => void }>();
@@ -15,7 +15,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Goes on by that many milliseconds; each timer fires at its time, and what it leads to is waited for. */
+  /** Advances the clock. Fires each timer at its time, and waits for the work that it starts. */
   async pass(milliseconds: number): Promise<void> {
     await settled();
     const end = this.#now + milliseconds;
@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs all pending microtasks and callbacks. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }

@@ -10,7 +10,7 @@ import { testContext } from './test-context.ts';
 const agent = (prompt: string): string =>
   `apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec:\n  prompt_config: { prompt: ${prompt} }\n`;
 
-/** Writes as kubelet does: a new folder of data, and one link that is moved to it. */
+/** Updates a volume as kubelet does: writes a new data folder, and moves one link to it. */
 function swapData(folder: string, name: string, files: Readonly<Record<string, string>>): void {
   mkdirSync(path.join(folder, `..${name}`), { recursive: true });
   for (const [file, text] of Object.entries(files)) {
@@ -18,7 +18,7 @@ function swapData(folder: string, name: string, files: Readonly<Record<string, s
     try {
       symlinkSync(`..data/${file}`, path.join(folder, file));
     } catch {
-      // The link is there from the first time.
+      // The link exists since the first write.
     }
   }
   symlinkSync(`..${name}`, path.join(folder, '..tmp'));
@@ -34,9 +34,9 @@ interface Case {
   readonly reason: string;
   readonly files?: Readonly<Record<string, string>>;
   setUp?(root: string): void;
-  /** Below the root: what is watched; the root itself where absent. */
+  /** The watched folder, relative to the root. The root itself if absent. */
   readonly folder?: string;
-  /** Each must be noticed, one after the other. */
+  /** Changes made one after the other. The watch must notice each. */
   readonly changes: readonly ((root: string) => void)[];
 }
 
@@ -50,7 +50,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    reason: 'an editor that writes by rename, every time',
+    reason: 'an editor that writes by rename, each time',
     changes: ['two', 'three'].map((text) => (root) => replace(path.join(root, 'manifests/a.yaml'), agent(text))),
   },
   {
@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
     ),
   },
   {
-    reason: 'a prompt that a manifest takes from a file',
+    reason: 'a prompt file of a manifest',
     files: { 'manifests/a.yaml': agent('{ $file: ../prompts/p.md }'), 'prompts/p.md': 'one' },
     changes: [
       (root) => writeFileSync(path.join(root, 'prompts/p.md'), 'two'),
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    reason: 'a prompt that was missing',
+    reason: 'a prompt file that was missing',
     files: { 'manifests/a.yaml': agent('{ $file: ../prompts/p.md }') },
     changes: [
       (root) => mkdirSync(path.join(root, 'prompts')),
@@ -125,7 +125,7 @@ const cases: readonly Case[] = [
     }),
   },
   {
-    reason: 'a folder of manifests that is replaced, and what is written in the new one',
+    reason: 'a folder of manifests that is replaced, and later writes in the new folder',
     changes: [
       (root) => {
         mkdirSync(path.join(root, 'new'));
@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    reason: 'a folder in it that is replaced',
+    reason: 'a subfolder that is replaced',
     files: { 'manifests/team/b.yaml': '' },
     changes: [
       (root) => {
@@ -148,7 +148,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    reason: 'manifests that are gone for a while',
+    reason: 'manifests that are missing for a while',
     changes: [
       (root) => renameSync(path.join(root, 'manifests'), path.join(root, 'away')),
       (root) => renameSync(path.join(root, 'away'), path.join(root, 'manifests')),
@@ -157,8 +157,8 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe('changes that are noticed', () => {
-  it.concurrent.each(cases)('$reason', async ({ files = {}, setUp, folder = '', changes }) => {
+describe('file watch', () => {
+  it.concurrent.each(cases)('notices changes: $reason', async ({ files = {}, setUp, folder = '', changes }) => {
     using project = new TemporaryProject({ 'manifests/a.yaml': agent('one'), ...files });
     setUp?.(project.root);
     const root = path.join(project.root, folder);

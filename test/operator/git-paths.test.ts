@@ -13,7 +13,7 @@ import { testContext } from './test-context.ts';
 
 const never = new AbortController().signal;
 
-/** The key is only in a folder of secrets. */
+/** A project whose API key exists only in a secrets folder. */
 const project = (settings: string): string => `version: 1
 workspaces:
   test:
@@ -25,7 +25,7 @@ workspaces:
 
 const agent = (prompt: string): string => manifest('Agent', 'a', `prompt_config: { prompt: ${prompt} }`);
 
-/** What becomes of the newest commit: the paths that it uses, or why it cannot be used. */
+/** Loads the newest commit. Returns the paths that it uses, or the reasons why it is invalid. */
 async function load(
   remote: Remote,
   { subfolder = '.', allowed = [] }: { subfolder?: string; allowed?: readonly string[] } = {},
@@ -49,12 +49,12 @@ async function load(
   return [...diagnostics.map(({ path: at, message }) => `${at ?? ''} ${message}`), ...(error ? [String(error)] : [])];
 }
 
-/** Pushes a project with these settings of its workspace, and one agent. */
+/** Pushes a project with these workspace settings and one agent. */
 function push(remote: Remote, settings: string): string {
   return remote.push({ 'voxform.yaml': project(settings), 'manifests/a.yaml': agent('Hi.') });
 }
 
-/** A remote, a folder of secrets beside the watched folder, and one inside it. */
+/** Creates a remote, a secrets folder outside the watched folder, and one inside it. */
 function prepared(): { remote: Remote; outside: string } {
   const remote = new Remote();
   const outside = path.join(remote.root, 'outside');
@@ -66,7 +66,7 @@ function prepared(): { remote: Remote; outside: string } {
 }
 
 describe('secrets_dir and state.path of a repository', () => {
-  it('lie below the folder of the operator', async () => {
+  it("are relative to the operator's folder", async () => {
     const { remote } = prepared();
     using _ = remote;
     push(remote, 'secrets_dir: secrets\n    state: { path: states/not/yet.json }');
@@ -84,11 +84,11 @@ describe('secrets_dir and state.path of a repository', () => {
     ['to an absolute path', 'secrets_dir: OUTSIDE', 'secrets_dir'],
     ['through a link', 'secrets_dir: link', 'secrets_dir'],
     ['to nothing that exists, through a link', 'secrets_dir: dangling/sub', 'secrets_dir'],
-    ['round and round', 'secrets_dir: round', 'secrets_dir'],
+    ['through a loop of links', 'secrets_dir: round', 'secrets_dir'],
     ['upwards', 'secrets_dir: secrets\n    state: { path: ../outside/x.json }', 'state.path'],
     ['to an absolute path', 'secrets_dir: secrets\n    state: { path: OUTSIDE/x.json }', 'state.path'],
     ['through a link', 'secrets_dir: secrets\n    state: { path: link/new/x.json }', 'state.path'],
-    ['through a link that is the file', 'secrets_dir: secrets\n    state: { path: dangling }', 'state.path'],
+    ['through a link to a file', 'secrets_dir: secrets\n    state: { path: dangling }', 'state.path'],
   ])('cannot lead out %s: %s', { tags: ['long'] }, async (_way, settings, setting) => {
     const { remote, outside } = prepared();
     using _ = remote;
@@ -102,10 +102,10 @@ describe('secrets_dir and state.path of a repository', () => {
   });
 
   it.each([
-    ['a path', 'OUTSIDE/other.git'],
-    ['an address of this machine', 'file://OUTSIDE/other.git'],
-    ['a path upwards', '../outside/other.git'],
-  ])('cannot keep the state in a repository outside: %s', { tags: ['long'] }, async (_way, address) => {
+    ['an absolute path', 'OUTSIDE/other.git'],
+    ['a file URL', 'file://OUTSIDE/other.git'],
+    ['a relative path upwards', '../outside/other.git'],
+  ])('refuses a state repository outside: %s', { tags: ['long'] }, async (_way, address) => {
     const { remote, outside } = prepared();
     using _ = remote;
     const setting = address.replace('OUTSIDE', outside);
@@ -116,7 +116,7 @@ describe('secrets_dir and state.path of a repository', () => {
     expect(await load(remote, { allowed: [outside] })).toMatchObject({ key: 'key in secrets' });
   });
 
-  it('may keep the state in the repository that the project comes from', { tags: ['long'] }, async () => {
+  it('keeps the state in the repository of the project', { tags: ['long'] }, async () => {
     const { remote } = prepared();
     using _ = remote;
     push(remote, 'secrets_dir: secrets\n    state: { backend: git }');
@@ -130,7 +130,7 @@ describe('secrets_dir and state.path of a repository', () => {
     expect(remote.git('for-each-ref')).toContain('refs/voxform/test');
   });
 
-  it('may lead to a folder that the operator named', async () => {
+  it('may point to a folder that the operator allowed', async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     push(remote, `secrets_dir: ${outside}\n    state: { path: ../outside/states/x.json }`);
@@ -141,7 +141,7 @@ describe('secrets_dir and state.path of a repository', () => {
     });
   });
 
-  it('cannot lead into a checkout, where links of the repository would count', { tags: ['long'] }, async () => {
+  it('cannot point into a checkout, where links of the repository would apply', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     remote.link({ stolen: outside });
@@ -159,7 +159,7 @@ describe('secrets_dir and state.path of a repository', () => {
   });
 });
 
-it('a state of the same workspace in the folder of the operator is not begun a second time', async () => {
+it('refuses a second state for the workspace of an existing state', async () => {
   const { remote } = prepared();
   using _ = remote;
   push(remote, 'secrets_dir: secrets\n    state: { path: states/renamed.json }');
@@ -177,7 +177,7 @@ it('a state of the same workspace in the folder of the operator is not begun a s
   );
 });
 
-it('a state under an old name is taken over by the command that the watch names', { tags: ['long'] }, async () => {
+it('names a command that moves a state with an old workspace name', { tags: ['long'] }, async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
   await workspace.run('apply', '--auto-approve');
   const { remote } = prepared();
@@ -208,8 +208,8 @@ it('a state under an old name is taken over by the command that the watch names'
   expect((await result.loaded.opened.state()).resources.has('Agent/day')).toBe(true);
 });
 
-describe('links in a repository', () => {
-  it('let --path lead to another folder of it, not out of it', { tags: ['long'] }, async () => {
+describe('symbolic links in a repository', () => {
+  it('allow --path to point to another folder of the repository, but not outside', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));
@@ -226,7 +226,7 @@ describe('links in a repository', () => {
     ]);
   });
 
-  it('lead manifests, $file and the project file nowhere else', { tags: ['long'] }, async () => {
+  it('cannot point manifests, $file or the project file outside', { tags: ['long'] }, async () => {
     const { remote, outside } = prepared();
     using _ = remote;
     writeFileSync(path.join(outside, 'stolen.yaml'), agent('From outside.'));

@@ -18,14 +18,14 @@ import { beginRepository } from '../hosting/bare-repository.ts';
 
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
 
-/** Puts a file where git, killed ten minutes ago, would have left it. */
+/** Creates a file that looks as if git, killed ten minutes ago, had left it. */
 export function leaveFile(file: string): void {
   writeFileSync(file, '');
   const then = Date.now() / 1000 - 600;
   utimesSync(file, then, then);
 }
 
-/** A bare repository, a folder of files to commit to it from, and a folder to watch in. */
+/** A bare repository, a work tree to commit from, and a folder for the watch. */
 export class Remote implements Disposable {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-git-')));
   readonly bare = path.join(this.root, 'remote.git');
@@ -56,7 +56,7 @@ export class Remote implements Disposable {
     return readFileSync(path.join(this.bare, 'refs/heads/main'), 'utf8').trim();
   }
 
-  /** The id of a tree with such entries, as `git ls-tree` prints them. */
+  /** Returns the id of a tree with these entries, in the format of `git ls-tree`. */
   tree(entries: readonly string[]): string {
     return this.#write(['mktree'], entries.map((each) => `${each}\n`).join(''));
   }
@@ -65,7 +65,7 @@ export class Remote implements Disposable {
     return this.#write(['hash-object', '-w', '--stdin'], content);
   }
 
-  /** Puts main on a commit of a tree, whatever the work tree has. */
+  /** Moves main to a commit of this tree, regardless of the work tree. */
   commit(tree: string): string {
     const id = this.git('commit-tree', '-m', 'x', tree);
     this.git('update-ref', 'refs/heads/main', id);
@@ -76,7 +76,7 @@ export class Remote implements Disposable {
     return execFileSync('git', ['--git-dir', this.bare, ...args], { input, encoding: 'utf8' }).trim();
   }
 
-  /** Symbolic links for the next push, by name. */
+  /** Adds symbolic links to the next push. Keys are names, values are targets. */
   link(targets: Readonly<Record<string, string>>): void {
     for (const [name, target] of Object.entries(targets)) symlinkSync(target, path.join(this.#work, name));
   }
@@ -88,7 +88,7 @@ export class Remote implements Disposable {
       subfolder: '.',
       cwd: this.watched,
       workspace: undefined,
-      // As a hook of git leaves it to what it starts.
+      // Git sets these variables for the processes that a hook starts.
       env: { PATH: process.env.PATH, HOME: this.root, GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere/index' },
       redact: (text) => text.replaceAll('hunter2', '(secret)'),
       keepSecret: () => undefined,
@@ -96,7 +96,7 @@ export class Remote implements Disposable {
     });
   }
 
-  /** The repository that the one watched source fetches into. */
+  /** The repository that the watched source fetches into. */
   get fetched(): string {
     const git = path.join(this.watched, '.voxform/git');
     const [home = ''] = readdirSync(git);

@@ -9,8 +9,8 @@ import { leaveFile, Remote } from './git-remote.ts';
 
 const never = new AbortController().signal;
 
-describe('a repository as the source', () => {
-  it('checks each commit out beside the last, and clears older ones away', { tags: ['long'] }, async () => {
+describe('Git source', () => {
+  it('checks out each commit in a new folder, and removes older checkouts', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const source = remote.source();
     const commits: string[] = [];
@@ -27,7 +27,7 @@ describe('a repository as the source', () => {
     expect([again.commit, remote.checkouts()]).toEqual([commits[2], [commits[2]]]);
   });
 
-  it('follows a push that rewrites history, and finds the folder of the project', async () => {
+  it('follows a push that rewrites history, and finds the project folder', async () => {
     using remote = new Remote();
     const source = remote.source(remote.bare, { subfolder: 'voice' });
     remote.push({ 'voice/x.txt': 'one' });
@@ -38,7 +38,7 @@ describe('a repository as the source', () => {
     expect(readFileSync(path.join(fetched.folder, 'x.txt'), 'utf8')).toBe('rewritten');
   });
 
-  it('stays at the last commit while the remote is away or the branch is gone, also after a restart', {
+  it('stays at the last commit while the remote or the branch is missing, also after a restart', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -62,13 +62,15 @@ describe('a repository as the source', () => {
     expect((await source.fetch(never)).problem).toBeUndefined();
   });
 
-  it('says what is wrong where it never reached the remote', async () => {
+  it('reports the error if it never reached the remote', async () => {
     using remote = new Remote();
     await expect(remote.source(path.join(remote.root, 'none')).fetch(never)).rejects.toThrow(/^git fetch: .*none/);
     await expect(remote.source().fetch(never)).rejects.toThrow("couldn't find remote ref main");
   });
 
-  it('remembers over a restart which commit was good, and keeps it beside the newest', { tags: ['long'] }, async () => {
+  it('remembers the last good commit over a restart, and keeps its checkout beside the newest', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const good = remote.push({ x: 'good' });
     const source = remote.source();
@@ -83,7 +85,7 @@ describe('a repository as the source', () => {
     expect(remote.checkouts()).toEqual([bad, good].sort());
   });
 
-  it('does without what a run that was killed left half checked out', async () => {
+  it('ignores and removes a partial checkout of a killed run', async () => {
     using remote = new Remote();
     const commit = remote.push({ x: 'one' });
     const source = remote.source();
@@ -106,7 +108,7 @@ describe('a repository as the source', () => {
     expect(readdirSync(path.join(remote.fetched, 'objects/pack'))).not.toContain('tmp_pack_x');
   });
 
-  it('sends the login of the address as a header, and to no server that it is redirected to', {
+  it('sends the login of the address as a header, but not to a redirect target', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -124,7 +126,9 @@ describe('a repository as the source', () => {
     expect(problem).toMatchObject({ hint: expect.stringContaining('final address') });
   });
 
-  it('checks out no more than a project may have, and stays at the last good commit', { tags: ['long'] }, async () => {
+  it('refuses a checkout above the size limits of a project, and stays at the last good commit', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const source = remote.source();
     const good = remote.push({ 'voice/x.txt': 'one' });
@@ -147,7 +151,7 @@ describe('a repository as the source', () => {
     expect(existsSync(path.join(inside.checkout ?? '', 'endless'))).toBe(false);
   });
 
-  it('shows no password', async () => {
+  it('prints no password', async () => {
     using remote = new Remote();
     const source = remote.source('http://robot:hunter2@127.0.0.1:1/x.git');
     const error = await source.fetch(never).catch((given: unknown) => given);
@@ -156,7 +160,7 @@ describe('a repository as the source', () => {
   });
 });
 
-describe('the address of a repository', () => {
+describe('Git address', () => {
   it.each([
     '--upload-pack=touch x',
     '-oProxyCommand=x',
@@ -169,7 +173,7 @@ describe('the address of a repository', () => {
     'https://x y/z',
     'https://x/\nz',
     '',
-  ])('is refused: %j', (text) => {
+  ])('refuses %j', (text) => {
     expect(() => parseGitAddress(text, { cwd: '/here', option: '--git' })).toThrow(UserError);
   });
 
@@ -182,11 +186,11 @@ describe('the address of a repository', () => {
     ['../a.git', '/a.git'],
     ['/srv/a.git', '/srv/a.git'],
     ['my voices/a.git', '/here/my voices/a.git'],
-  ])('%s', (text, url) => {
+  ])('accepts %s', (text, url) => {
     expect(parseGitAddress(text, { cwd: '/here', option: '--git' })).toMatchObject({ url, shown: url });
   });
 
-  it('keeps the password apart', () => {
+  it('separates the password from the address', () => {
     const { credentials } = parseGitAddress('https://robot:s%40cret@git.example.com:8443/a.git', {
       cwd: '/',
       option: '--git',
@@ -208,7 +212,7 @@ describe('the address of a repository', () => {
     ['--path', { subfolder: '../x' }],
     ['--path', { subfolder: '/etc' }],
     ['--path', { subfolder: 'a/../../b' }],
-  ] as const)('%s cannot lead elsewhere: %j', (flag, more) => {
+  ] as const)('refuses %s that points to another server: %j', (flag, more) => {
     using remote = new Remote();
     expect(() => remote.source(remote.bare, more)).toThrow(flag);
   });

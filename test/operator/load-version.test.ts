@@ -21,7 +21,7 @@ import { Secret } from '../../src/values/value.ts';
 import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { testContext } from './test-context.ts';
 
-/** Remembers which texts were parsed. */
+/** Counts the documents that are parsed. */
 class Counted extends DocumentMemory {
   parsed = 0;
 
@@ -40,7 +40,7 @@ const load = (root: string, last: LastLoad) =>
     last,
   });
 
-/** All that a load found, with the text of secrets. */
+/** Returns the result of a load as JSON, with revealed secrets. */
 async function found(root: string, last: LastLoad): Promise<unknown> {
   const result = await load(root, last);
   function plain(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
@@ -52,8 +52,8 @@ async function found(root: string, last: LastLoad): Promise<unknown> {
   return JSON.stringify([opened.workspace, resources, warnings, result.inputs], plain);
 }
 
-describe('loading again', () => {
-  it('parses only what changed, and still sees what is wrong elsewhere', async () => {
+describe('repeated load', () => {
+  it('parses only changed files, and still finds errors in the others', async () => {
     using project = new TemporaryProject({
       'voxform.yaml': PROJECT,
       'secrets/PLATFORM_KEY': 'key-of-the-platform',
@@ -82,7 +82,7 @@ describe('loading again', () => {
     expect(await parsed()).toEqual([0, expect.stringContaining('Agent/a')]);
   });
 
-  it('is not done where files did not change for long enough, and else always', async () => {
+  it('returns the previous result only if no file changed recently', async () => {
     using project = new TemporaryProject(FILES);
     using _ = prepare(project);
     const [settled, fresh] = [new LastLoad({ now: later }), new LastLoad()];
@@ -95,7 +95,7 @@ describe('loading again', () => {
     expect(await resources(fresh)).not.toBe(await resources(fresh));
   });
 
-  it('sees every change', { tags: ['long'] }, async () => {
+  it('finds every change in a sequence of edits', { tags: ['long'] }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...Object.keys(EDITS)), { maxLength: 8 }), async (edits) => {
         using project = new TemporaryProject(FILES);
@@ -104,7 +104,7 @@ describe('loading again', () => {
         expect(await found(project.root, last)).toContain('first-secret');
         for (const [index, edit] of edits.entries()) {
           tick(project.root);
-          // One that goes with what an earlier edit took away does nothing.
+          // An edit of a file that an earlier edit removed does nothing.
           attempt(() => EDITS[edit]?.(project.root, index));
           const expected = await found(project.root, new LastLoad());
           expect(await found(project.root, last), edit).toBe(expected);
@@ -115,7 +115,7 @@ describe('loading again', () => {
     );
   });
 
-  it.each(Object.keys(EDITS))('sees a change of its own: %s', async (edit) => {
+  it.each(Object.keys(EDITS))('finds a single change: %s', async (edit) => {
     using project = new TemporaryProject(FILES);
     using _ = prepare(project);
     const last = new LastLoad({ now: later });
@@ -128,7 +128,7 @@ describe('loading again', () => {
   });
 });
 
-/** So far ahead that every file has been as it is for long. */
+/** A clock ahead of the files, so that none of them counts as recently changed. */
 const later = (): number => Date.now() + 60_000;
 
 const PROJECT = PLAIN_PROJECT.replace('workspaces:\n  test:', 'workspaces:\n  test:\n    secrets_dir: secrets');
@@ -143,7 +143,7 @@ const FILES = {
   'secrets/..2/PLATFORM_KEY': 'other-secret',
 };
 
-/** Secrets as Kubernetes mounts them, and a link to a folder. */
+/** Creates secrets as Kubernetes mounts them, and a link to a folder. */
 function prepare({ root }: TemporaryProject): Disposable {
   symlinkSync('..1', path.join(root, 'secrets/..data'));
   symlinkSync('..data/PLATFORM_KEY', path.join(root, 'secrets/PLATFORM_KEY'));
@@ -151,7 +151,7 @@ function prepare({ root }: TemporaryProject): Disposable {
   return { [Symbol.dispose]: () => rmSync(`${root}-outside`, { recursive: true, force: true }) };
 }
 
-/** Ends when the clock of the file system has moved on, so that what changes now has another time than what was there. */
+/** Waits until the file system's clock has advanced, so that the next change gets a new timestamp. */
 function tick(root: string): void {
   const probe = path.join(root, 'probe');
   writeFileSync(probe, '');
@@ -178,19 +178,19 @@ const EDITS: Readonly<Record<string, Edit>> = {
     writeFileSync(path.join(root, `manifests/added-${index}.yaml`), agent(`added-${index}`, 'one')),
   'added behind a link': (root, index) =>
     writeFileSync(path.join(root, `shared/more-${index}.yaml`), agent(`more-${index}`, 'one')),
-  'text that comes instead of nothing': (root) => {
+  'secret replaced by a rename': (root) => {
     writeFileSync(path.join(root, 'secrets/PLATFORM_KEY.new'), 'third-secret');
     renameSync(path.join(root, 'secrets/PLATFORM_KEY.new'), path.join(root, 'secrets/PLATFORM_KEY'));
   },
-  'link that leads elsewhere': (root, index) => {
+  'link that points elsewhere': (root, index) => {
     const target = `shared-${index}`;
     mkdirSync(path.join(root, target));
     writeFileSync(path.join(root, target, 'd.yaml'), agent('d', 'one'));
     rmSync(path.join(root, 'manifests/linked'), { force: true });
     symlinkSync(`../${target}`, path.join(root, 'manifests/linked'));
   },
-  'link in the place of the same file': (root) => {
-    // The same inode, size and times, but reached through a folder outside the project.
+  'folder replaced by a link to it': (root) => {
+    // The inode, size and times stay the same, but the path now goes through a folder outside the project.
     const outside = `${root}-outside`;
     rmSync(outside, { recursive: true, force: true });
     renameSync(path.join(root, 'manifests/texts'), outside);

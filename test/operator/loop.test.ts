@@ -9,14 +9,14 @@ const settling = { quiet: 250, longest: 2000 };
 interface Bench {
   readonly loop: Loop;
   readonly clock: FakeClock;
-  /** When each run began, and why. */
+  /** Time and triggers of each run. */
   readonly runs: (readonly [at: number, ...triggers: Trigger[]])[];
-  /** Ends the run under way. */
+  /** Ends the current run. */
   finish(verdict?: Partial<NextRun>): Promise<void>;
   readonly most: () => number;
 }
 
-/** With `auto`, runs end at once. In the middle of its spread a pause is what it is called. */
+/** Creates a loop. With `auto`, runs end at once. A `random` of 0.5 leaves each pause at its nominal length. */
 function bench({ auto, random = 0.5 }: { auto?: NextRun; random?: number } = {}): Bench {
   const clock = new FakeClock();
   const runs: [number, ...Trigger[]][] = [];
@@ -43,8 +43,8 @@ function bench({ auto, random = 0.5 }: { auto?: NextRun; random?: number } = {})
   return { loop, clock, runs, finish, most: () => most };
 }
 
-describe('the loop', () => {
-  it('runs at the start and then on the interval', async () => {
+describe('run loop', () => {
+  it('runs at startup and then at the interval', async () => {
     const { loop, clock, runs } = bench({ auto: { healthy: true } });
     loop.trigger('start');
     await settled();
@@ -67,7 +67,7 @@ describe('the loop', () => {
     expect(runs[1]?.[0]).toBe(next);
   });
 
-  it('begins no run while it is paused, and one of all that was asked for once it is resumed', async () => {
+  it('starts no run while paused, and a single one for all pending triggers when resumed', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     await settled();
@@ -84,7 +84,7 @@ describe('the loop', () => {
     expect(runs[1]?.slice(1).toSorted()).toEqual(['files', 'hangup', 'interval', 'request']);
   });
 
-  it('makes one more run of all that was asked for during one', async () => {
+  it('starts one more run for all triggers that arrive during a run', async () => {
     const { loop, runs, finish } = bench();
     loop.trigger('start');
     for (const trigger of ['hangup', 'request', 'request', 'hangup'] as const) loop.trigger(trigger);
@@ -97,7 +97,7 @@ describe('the loop', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('waits until files have settled, whatever else comes meanwhile', async () => {
+  it('waits until files have settled, even if other triggers arrive', async () => {
     const { loop, clock, runs, finish } = bench();
     for (let file = 0; file < 8; file++) {
       loop.filesChanged();
@@ -111,7 +111,7 @@ describe('the loop', () => {
     await finish();
   });
 
-  it('does not wait for ever for files that go on changing', async () => {
+  it('limits the wait for files that keep changing', async () => {
     const { loop, clock, runs } = bench();
     for (let file = 0; file < 30; file++) {
       loop.filesChanged();
@@ -120,7 +120,7 @@ describe('the loop', () => {
     expect(runs).toEqual([[2000, 'files']]);
   });
 
-  it('runs once more after a run for all that changed during it', async () => {
+  it('starts one more run for all file changes during a run', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     loop.filesChanged();
@@ -135,7 +135,7 @@ describe('the loop', () => {
     ]);
   });
 
-  it('backs off after failures, up to a cap, and forgets them with a success', async () => {
+  it('backs off after failures, up to a maximum, and resets after a success', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     const waits: number[] = [];
@@ -152,7 +152,7 @@ describe('the loop', () => {
     expect([loop.failures, loop.untilNext]).toEqual([0, 60_000]);
   });
 
-  it('runs at once for a change in spite of a pause, and the pause goes on growing', async () => {
+  it('runs at once on a request during a backoff, and keeps increasing the backoff', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     await finish({ healthy: false });
@@ -163,7 +163,7 @@ describe('the loop', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('runs when a run has asked for it, unless another comes first', async () => {
+  it('runs at the time that a run has scheduled, unless another run comes first', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     await finish({ again: { trigger: 'window', milliseconds: 7000 } });
@@ -180,7 +180,7 @@ describe('the loop', () => {
     ]);
   });
 
-  it('ends with the run under way, and leaves no timer behind', async () => {
+  it('stops after the current run, and leaves no timer', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     loop.filesChanged();
@@ -196,7 +196,7 @@ describe('the loop', () => {
     await loop.stop();
   });
 
-  it('never runs twice at once, and takes up every trigger', async () => {
+  it('never runs twice at once, and handles every trigger', async () => {
     const event = fc.oneof(
       fc.constantFrom('hangup' as const, 'request' as const, 'files' as const),
       fc.constantFrom('finish' as const, 'fail' as const),

@@ -10,18 +10,18 @@ const returned = { action: 'import', address: 'Agent/a', id: '01JOLD', reason: '
 
 it.each([
   { reason: 'the create was not confirmed', more: { action: 'unknown' }, expected: true },
-  { reason: 'a former record is back beside it', more: { action: 'blocked', steps: [returned] }, expected: true },
+  { reason: 'a former record exists beside it', more: { action: 'blocked', steps: [returned] }, expected: true },
   {
-    reason: 'a step of a person alone',
+    reason: 'only a manual step remains',
     more: { action: 'manual', steps: [inDashboard('Invite ann.')] },
     expected: false,
   },
   { reason: 'in sync', more: {}, expected: false },
-] as const)('tells what may exist twice or be lost: $reason', ({ more, expected }) => {
+] as const)('lists possible duplicates and lost records: $reason', ({ more, expected }) => {
   expect(isDoubtful(resource('Agent/a', more))).toBe(expected);
 });
 
-it('says of what was applied how it stands, and nothing of what was forgotten', () => {
+it('reports the status of applied resources, and nothing about released ones', () => {
   const steps = [{ action: 'publish', instruction: 'Publish it.' }] as const;
   const reason = 'not in the workspace yet';
   const made = plan([
@@ -67,31 +67,35 @@ const updated = { status: 'done', id: '01J' } as const;
 
 it.each([
   { reason: 'nothing to do', more: { plan: inSync }, expected: 'in-sync' },
-  { reason: 'changes are left', more: { plan: update }, expected: 'pending' },
-  { reason: 'drift is left', more: { plan: update, drift }, expected: 'drifted' },
+  { reason: 'changes remain', more: { plan: update }, expected: 'pending' },
+  { reason: 'drift remains', more: { plan: update, drift }, expected: 'drifted' },
   {
     reason: 'the run corrected the drift',
     more: { plan: update, drift, applied: [{ address: 'Agent/a', action: 'update', result: updated }] },
     expected: 'in-sync',
   },
-  { reason: 'the manifest has taken over the drift', more: { plan: inSync, drift }, expected: 'in-sync' },
+  { reason: 'the manifest adopted the drift', more: { plan: inSync, drift }, expected: 'in-sync' },
   {
-    reason: 'drift waits to be accepted',
+    reason: 'drift waits for acceptance',
     more: { plan: inSync, drift, request: { failures: 0 } },
     expected: 'drifted',
   },
   { reason: 'a plan waits for approval', more: { plan: update, hold: approval }, expected: 'waiting' },
   { reason: 'the plan was rejected', more: { plan: update, hold: approval }, isRejected: true, expected: 'pending' },
   { reason: 'invalid manifests', more: { invalid }, expected: 'invalid' },
-  { reason: 'a run on older manifests failed', more: { invalid, result: 'failed' }, expected: 'failed' },
+  { reason: 'a run with the last valid manifests failed', more: { invalid, result: 'failed' }, expected: 'failed' },
   { reason: 'the lock was held', more: { result: 'busy' }, expected: undefined },
   { reason: 'the run was stopped', more: { result: 'interrupted' }, expected: undefined },
-  { reason: 'a run on older manifests was stopped', more: { invalid, result: 'interrupted' }, expected: undefined },
-] as const)('gives watch and fleet one status after a run: $reason', ({ more, expected, ...rest }) => {
+  {
+    reason: 'a run with the last valid manifests was stopped',
+    more: { invalid, result: 'interrupted' },
+    expected: undefined,
+  },
+] as const)('gives watch and fleet the same status after a run: $reason', ({ more, expected, ...rest }) => {
   expect(statusAfter(sampleReport(more), 'isRejected' in rest)).toBe(expected);
 });
 
-it('keeps the problems of the last run while another one holds the lock', () => {
+it('keeps the problems of the last run while another run holds the lock', () => {
   const results = (report: Parameters<typeof sampleReport>[0]) =>
     resultsOf(sampleReport(report), { after: undefined, now: new Date(0), redact: String });
   const failed = results({ result: 'failed', error: new Error('no connection'), plan: undefined });

@@ -23,14 +23,14 @@ function waiting(count: number): Partial<RunReport> {
 }
 
 it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
-  ['says what it found at first, and then nothing', [{}, {}, {}], ['info 1 to update']],
+  ['logs the findings of the first run, and then nothing', [{}, {}, {}], ['info 1 to update']],
   [
-    'tells of a source that is away, and of its return when it is there again',
+    'logs a source that is unavailable, and its return',
     [{}, away, away, { ...early, result: 'interrupted' }, {}],
     ['info 1 to update', 'warning cannot fetch the source: no route', 'info the source can be fetched again'],
   ],
   [
-    'tells of a drift once, also when it comes back',
+    'logs a drift once, also if it returns',
     [{}, drift, drift, gone, {}, drift],
     [
       'info 1 to update',
@@ -41,7 +41,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     ],
   ],
   [
-    'tells of a failure once, that it is ours where it is, and of the end of it',
+    'logs a failure once, marks an internal error as such, and logs its end',
     [{}, down, down, {}],
     [
       'info 1 to update',
@@ -51,7 +51,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     ],
   ],
   [
-    'names what waits, with what reaches it, and counts the rest',
+    'lists pending resources with the numbers that reach them, and counts the rest',
     [waiting(2), waiting(6)],
     [
       'info changes: 2 to update (Agent/w0, answers +49\\u001b30; Agent/w1); to apply them: voxform apply -w staging',
@@ -59,17 +59,17 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     ],
   ],
   [
-    'tells of an outage once, at whichever record it is noticed',
+    'logs an outage once, regardless of the record at which it is detected',
     [outageAt('1'), outageAt('2'), {}],
     ['error GET /api/v1/agents/1: no', 'info recovered after 2 failed runs', 'info 1 to update'],
   ],
   [
-    'tells of a write that fails once, in one line',
+    'logs a write that fails once, on one line',
     [{}, failing, failing],
     ['info 1 to update', 'error Agent/b failed: no\\u001b[2J (look)'],
   ],
   [
-    'names a commit when it comes into force',
+    'logs a commit when it takes effect',
     [{ commit: 'a'.repeat(40) }, { commit: 'a'.repeat(40) }],
     [`info using commit ${'a'.repeat(10)}`, 'info 1 to update'],
   ],

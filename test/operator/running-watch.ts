@@ -1,7 +1,7 @@
 import { startHere } from '../cli/start-here.ts';
 import { type Ended, type RunOptions, start } from '../cli/voxform-process.ts';
 
-/** A line of the log. */
+/** An entry of the log. */
 export interface Entry {
   readonly level: string;
   readonly message: string;
@@ -10,15 +10,15 @@ export interface Entry {
 }
 
 interface WatchOptions extends Pick<RunOptions, 'cwd' | 'env'> {
-  /** Where it runs; in this process unless that is what is tested. */
+  /** Runs the watch in a process of its own. By default it runs in this process. */
   readonly in?: 'a process';
 }
 
-/** `voxform watch`, and what it says as it says it. */
+/** A running `voxform watch` and its log entries. */
 export class RunningWatch {
   readonly ended: Promise<Omit<Ended, 'signal'>>;
   readonly entries: Entry[] = [];
-  /** Hands it a signal; one in this process is not killed. */
+  /** Sends a signal. SIGKILL needs a process of its own. */
   readonly signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGKILL') => void;
   #rest = '';
   #read = 0;
@@ -50,7 +50,7 @@ export class RunningWatch {
     });
   }
 
-  /** The next entry that fits, after the last one that was waited for. Throws where the process ends without it. */
+  /** Returns the next matching entry after the last returned one. Throws if the process ends first. */
   async until(event: string, fits: (entry: Entry) => boolean = () => true): Promise<Entry> {
     for (;;) {
       while (this.#read < this.entries.length) {
@@ -62,7 +62,7 @@ export class RunningWatch {
     }
   }
 
-  /** Where the listener is. */
+  /** Returns the URL of the listener. */
   async url(): Promise<string> {
     return String((await this.until('watching')).url);
   }

@@ -2,7 +2,7 @@ import type { RunReport } from '../../src/operator/run-report.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
 import { change, plan, resource } from '../output/sample-plan.ts';
 
-/** A run that went well, but for what is said. */
+/** A report of a successful run, with some fields replaced. */
 export function sampleReport(more: Partial<RunReport> = {}): RunReport {
   return {
     number: 1,
@@ -29,7 +29,7 @@ export function sampleReport(more: Partial<RunReport> = {}): RunReport {
   };
 }
 
-/** A run that came no further than the read of this agent: the platform answered with this status, or not at all. */
+/** The part of a report of a run that failed to read this agent: with this status, or without a response. */
 export function outageAt(id: string, status?: number): Partial<RunReport> {
   const path = `/api/v1/agents/${id}`;
   const facts = { method: 'GET', path, outcome: 'not-done', status } as const;

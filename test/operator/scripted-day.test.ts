@@ -15,7 +15,7 @@ import { RunningWatch } from './running-watch.ts';
 
 const env = { VOXFORM_API_KEY: API_KEY };
 
-/** A window that is always open, and a chat that is told of everything. */
+/** A window that is always open, and a chat that receives all notifications. */
 const SETTINGS = `watch: { windows: [{ cron: "* * * * *", duration: 5m }] }
 notify: [{ url: { $secret: CHAT } }]
 `;
@@ -53,7 +53,7 @@ async function expectConverged(folder: string): Promise<void> {
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('No changes.') });
 }
 
-/** One more run finds nothing left to do. */
+/** Expects that one more run has nothing to do. */
 async function expectInSync(watch: RunningWatch, url: string): Promise<void> {
   await ask(url);
   await watch.until('run', ({ triggers }) => String(triggers).includes('request'));
@@ -65,14 +65,14 @@ async function expectInSync(watch: RunningWatch, url: string): Promise<void> {
   });
 }
 
-/** The agent that has a name. */
+/** Returns the agent with this name. */
 function agentNamed(emulator: Emulator, name: string) {
   const found = [...emulator.world.agents.values()].filter((agent) => agent.name === name);
   expect(found).toHaveLength(1);
   return found[0] as (typeof found)[number];
 }
 
-/** What somebody does in the dashboard. */
+/** Edits a prompt as a user of the dashboard. */
 function editPrompt(emulator: Emulator, prompt: string): void {
   const { id } = agentNamed(emulator, 'reception');
   emulator.dashboard.edit('agents', id, { prompt_config: { prompt } });
@@ -86,11 +86,11 @@ interface Day extends AsyncDisposable {
   readonly emulator: Emulator;
   readonly folder: Folder;
   readonly told: readonly { readonly event: string; readonly text: string }[];
-  /** A watch of the folder, wherever it is to run. */
+  /** Starts a watch of the folder. */
   start(args: readonly string[], place?: 'a process'): RunningWatch;
 }
 
-/** A platform, a project with an agent and a webhook, and a chat that is told what happens. */
+/** Creates a platform, a project with an agent and a webhook, and a chat for notifications. */
 async function day(): Promise<Day> {
   const emulator = await startEmulator({ seed: 7 });
   const folder = await temporaryFolder({
@@ -133,7 +133,7 @@ async function day(): Promise<Day> {
   };
 }
 
-/** The same with a watch that has applied everything. */
+/** Creates the same with a watch that has applied everything. */
 async function begunDay(place?: 'a process'): Promise<Day & { readonly watch: RunningWatch; readonly url: string }> {
   const begun = await day();
   const watch = begun.start(applying, place);
@@ -157,7 +157,7 @@ it('converges after edits and drift, also while the manifests are invalid', asyn
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
-  await step('an editor that writes beside the file and renames: the edit is applied', async () => {
+  await step('an editor writes a new file and renames it: the edit is applied', async () => {
     await folder.write('manifests/a.tmp', agentManifest('reception', 'Be brief.'));
     await rename(path.join(folder.root, 'manifests/a.tmp'), path.join(folder.root, 'manifests/a.yaml'));
     await watch.until('applied', ({ address }) => address === 'Agent/reception');
@@ -178,7 +178,7 @@ it('converges after edits and drift, also while the manifests are invalid', asyn
     await expectInSync(watch, url);
   });
 
-  await step('an invalid file: the last good manifests still revert drift', async () => {
+  await step('an invalid file: the last valid manifests still revert drift', async () => {
     await writeFile(path.join(folder.root, 'manifests/a.yaml'), 'apiVersion: voxform/v1\nkind: Agent\nmetadata: {');
     await watch.until('manifests-refused');
     editPrompt(emulator, 'Be rude again.');
@@ -213,12 +213,12 @@ it('applies hundreds of files that a checkout writes at once in a few runs', asy
   await watch.until('applied', ({ address }) => address === 'Agent/many-199');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(emulator.world.agents.size).toBe(201);
-  // More than one only where the writing itself pauses, on a machine with other work.
+  // A loaded machine may interrupt the writes and so cause more than one run.
   expect((await figure(url, 'voxform_run_duration_seconds_count')) - before).toBeLessThan(6);
   await expectInSync(watch, url);
 });
 
-it('waits out a short outage within a run, and a long one with an edit in the middle of it', async () => {
+it('retries a short outage within a run, and resumes after a long one with an edit in between', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url } = begun;
   await step('two 503 and a broken connection: the run retries and succeeds', async () => {
@@ -252,10 +252,10 @@ it('waits out a short outage within a run, and a long one with an edit in the mi
   expect(eventsOf(begun)).toContain('failure');
 });
 
-it('creates nothing twice after a kill in the middle of an apply', async () => {
+it('creates no duplicate after a kill during an apply', async () => {
   await using begun = await begunDay('a process');
   const { emulator, folder, watch } = begun;
-  await step('killed after the platform created the agent, before it answered', async () => {
+  await step('the watch is killed after the platform created the agent, before the response', async () => {
     emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
     const created = Promise.withResolvers<void>();
     emulator.world.onWrite = () => created.resolve();
@@ -291,7 +291,7 @@ it('releases a removed resource after the debounce, and continues after a restar
     await expectConverged(folder.root);
   });
 
-  await step('a watch that only reports starts again', async () => {
+  await step('a watch in report mode restarts', async () => {
     const reports = begun.start(quick);
     await reports.until('run', ({ result }) => result === 'ok');
     reports.signal('SIGINT');
@@ -301,7 +301,7 @@ it('releases a removed resource after the debounce, and continues after a restar
   expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
 });
 
-it('follows a branch through bad commits and rewritten history', async () => {
+it('follows a branch through invalid commits and rewritten history', async () => {
   await using emulator = await startEmulator({ seed: 8 });
   await using folder = await temporaryFolder();
   const git = gitIn(folder);
@@ -329,7 +329,7 @@ it('follows a branch through bad commits and rewritten history', async () => {
     expect(promptOf(emulator, 'reception')).toBe('One.');
   });
 
-  await step('a commit with an invalid manifest: the good commit stays in force', async () => {
+  await step('a commit with an invalid manifest: the previous commit remains in effect', async () => {
     await push({ 'voice/manifests/a.yaml': 'kind: Nonsense' });
     await ask(url);
     await watch.until('manifests-refused');
@@ -337,7 +337,7 @@ it('follows a branch through bad commits and rewritten history', async () => {
     expect((await status(url)).commit).toBe(first);
   });
 
-  await step('after a restart: the good commit and the state are still known', async () => {
+  await step('after a restart: the last good commit and the state are still known', async () => {
     watch.signal('SIGTERM');
     await watch.ended;
     editPrompt(emulator, 'Rude.');
@@ -349,18 +349,21 @@ it('follows a branch through bad commits and rewritten history', async () => {
     expect(await readFile(path.join(home, '.voxform/test.state.json'), 'utf8')).toContain('Agent/reception');
   });
 
-  await step('the history is rewritten while the remote is away: applied once it is back', async () => {
-    const rewritten = await push({ 'voice/manifests/a.yaml': agentManifest('reception', 'Two.') }, '--amend');
-    await rename(remote, `${remote}.away`);
-    await ask(url);
-    await watch.until('fetch-failed');
-    await watch.until('run', ({ result }) => result === 'ok');
-    await rename(`${remote}.away`, remote);
-    await ask(url);
-    await watch.until('commit', ({ commit }) => commit === rewritten);
-    await watch.until('run', ({ result }) => result === 'ok');
-    expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
-  });
+  await step(
+    'the history is rewritten while the remote is unavailable: the commit is applied when the remote is back',
+    async () => {
+      const rewritten = await push({ 'voice/manifests/a.yaml': agentManifest('reception', 'Two.') }, '--amend');
+      await rename(remote, `${remote}.away`);
+      await ask(url);
+      await watch.until('fetch-failed');
+      await watch.until('run', ({ result }) => result === 'ok');
+      await rename(`${remote}.away`, remote);
+      await ask(url);
+      await watch.until('commit', ({ commit }) => commit === rewritten);
+      await watch.until('run', ({ result }) => result === 'ok');
+      expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
+    },
+  );
 
   await expectInSync(watch, url);
   watch.signal('SIGTERM');

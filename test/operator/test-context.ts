@@ -1,7 +1,7 @@
 import type { RunContext } from '../../src/runs/run-context.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 
-/** What a run gets, in a folder; it says nothing. */
+/** A run context for a folder. It prints nothing. */
 export function testContext(cwd: string, more: Partial<RunContext> = {}): RunContext {
   const never = new AbortController().signal;
   return {

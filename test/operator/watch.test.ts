@@ -26,13 +26,13 @@ interface Bench extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly said: string[];
   readonly stop: AbortController;
-  /** What time it is for windows. */
+  /** The current time for windows. */
   time: Date;
-  /** The report of the next run. */
+  /** Returns the report of the next run. */
   next(): Promise<RunReport>;
-  /** Starts the watch, and waits for its first run. */
+  /** Starts the watch and returns the report of its first run. */
   start(): Promise<RunReport>;
-  /** Requests a run. */
+  /** Requests a run and returns its report. */
   run(): Promise<RunReport>;
   write(files: Readonly<Record<string, string>>): Promise<void>;
   writes(): number;
@@ -47,7 +47,7 @@ async function bench(
   }: {
     policy?: Partial<WatchOptions['policy']>;
     project?: string;
-    /** Whose platform and folder it has. */
+    /** A bench whose platform and folder are shared. */
     beside?: Pick<Bench, 'emulator' | 'folder'>;
   } = {},
 ): Promise<Bench> {
@@ -113,7 +113,7 @@ async function bench(
   });
 }
 
-/** How long another run has held the state, as `/metrics` and `/status` tell it. */
+/** Returns for how long another run has held the state, from `/metrics` and `/status`. */
 async function busySeconds({ metrics, watch }: Bench): Promise<unknown> {
   const gauge = /^voxform_busy_seconds (.*)$/m.exec(await metrics.text())?.[1];
   const status = statusJson(watch.status, 'x', 'apply');
@@ -126,8 +126,8 @@ const agents = (count: number, prompt: string): Record<string, string> => ({
   ),
 });
 
-describe('a watch', () => {
-  it('tells in the history who asked for a run', async () => {
+describe('watch', () => {
+  it('records in the history who requested a run', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, start, run } = made;
     watch.trigger('request', 'ann');
@@ -136,7 +136,7 @@ describe('a watch', () => {
     expect(await run()).toMatchObject({ askedBy: [] });
   });
 
-  it('only reports unless it may apply, and says what waits once', async () => {
+  it('only reports unless it may apply, and reports pending changes once', async () => {
     const secret = `${agentManifest('s')}  llm_config: { api_key: { $secret: VOXFORM_API_KEY } }\n`;
     const files = { ...agents(1, 'One.'), 'manifests/hook.yaml': secret };
     const project = 'policies: [{ name: kind, deny: \'kind == "Agent"\' }]\n';
@@ -150,7 +150,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('says which numbers reach what it changes', async () => {
+  it('lists the phone numbers that reach changed agents', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, write, emulator, said } = made;
     await start();
@@ -165,7 +165,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('compares an edited agent with what is published of it once', async () => {
+  it('compares an edited agent with its published version once', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, emulator } = made;
     await start();
@@ -182,7 +182,7 @@ describe('a watch', () => {
     expect(emulator.requests.filter(({ path }) => path.endsWith('/versions/latest'))).toHaveLength(1);
   });
 
-  it('applies in windows only, and wakes for the next one', async () => {
+  it('applies only in windows, and wakes for the next one', async () => {
     const project = 'watch: { windows: [{ cron: "0 13 * * *", duration: 1h }] }\n';
     await using made = await bench(agents(1, 'One.'), { project });
     const { watch, next, start, run, clock, writes } = made;
@@ -200,7 +200,7 @@ describe('a watch', () => {
     expect(writes()).toBe(1);
   });
 
-  it('lifts no guard and replaces nothing without the flag for it', async () => {
+  it('passes no guard and replaces no record without the flag for it', async () => {
     const files = { ...agents(12, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
     await using made = await bench(files);
     const { start, run, write, emulator, said, writes } = made;
@@ -216,7 +216,7 @@ describe('a watch', () => {
     expect(said.filter((each) => each.includes('Webhook/h is blocked'))).toHaveLength(1);
   });
 
-  it('applies nothing that a policy denies, and tells so once', async () => {
+  it('applies nothing that a policy denies, and reports this once', async () => {
     const rule = (text: string) => `policies: [{ name: kind, kind: Agent, deny: '${text}' }]\n`;
     const project = rule('spec.prompt_config.prompt.contains("Two")');
     await using made = await bench(agents(2, 'One.'), { project });
@@ -249,7 +249,7 @@ describe('a watch', () => {
     expect(await run()).toMatchObject({ result: 'ok', applied: [{}, {}] });
   });
 
-  it('waits while another run holds the state, and holds no lock itself while it looks', async () => {
+  it('waits while another run holds the state, and takes no lock while it waits', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, folder, clock, said } = made;
     const store = createLocalStore({
@@ -301,7 +301,7 @@ describe('a watch', () => {
     expect(await busySeconds(made)).toEqual(['0', null]);
   });
 
-  it('writes nothing with an older state, and says so', async () => {
+  it('writes nothing with an older state, and reports the error', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, write, folder, said, writes } = made;
     const state = path.join(folder.root, '.voxform/test.state.json');
@@ -326,7 +326,7 @@ describe('a watch', () => {
     await using made = await bench(files);
     const { next, start, run, write, folder, clock } = made;
     await start();
-    // Cut off between two documents it is still valid.
+    // A manifest that is cut off between two documents is still valid.
     await write(agents(1, 'One.'));
     expect(await run()).toMatchObject({ hold: { reason: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
     await write(agents(2, 'One.'));
@@ -341,7 +341,7 @@ describe('a watch', () => {
     });
   });
 
-  /** What a monitoring system sees after a run. */
+  /** Returns the metrics and the status after a run. */
   const seen = async ({ watch }: Bench, report: RunReport) => {
     const metrics = createMetrics('1.0.0');
     metrics.finished(report);
@@ -361,7 +361,7 @@ describe('a watch', () => {
   it.each([
     { what: 'a platform that shows new records late', behaviour: { showsNewAfterReads: 2 } },
     { what: 'a platform that answers a JSON 404 for a while', fault: { status: 404, body: { message: 'no' } } },
-  ])('makes one record for a manifest, with $what', { tags: ['long'] }, async ({ behaviour, fault }) => {
+  ])('creates one record for a manifest, with $what', { tags: ['long'] }, async ({ behaviour, fault }) => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, write, emulator, said, writes } = made;
     const events = new NotificationEvents();
@@ -406,7 +406,7 @@ describe('a watch', () => {
     expect(said.filter((line) => line.includes('is missing from the platform'))).toHaveLength(2);
     expect(said.at(-1)).toBe('info: no more missing records');
     const values = { resources: ['Agent/a1', 'Webhook/h'], drifted: 0 };
-    expect(told, 'once, and its end').toMatchObject(
+    expect(told, 'reported once, and its end').toMatchObject(
       ['is missing', 'no longer missing'].map((text) => ({
         event: 'drift',
         values: { ...values, text: expect.stringContaining(text) },
@@ -414,7 +414,7 @@ describe('a watch', () => {
     );
   });
 
-  it('never makes a record again, however long it is missing', async () => {
+  it('never recreates a missing record, however long it is missing', async () => {
     await using made = await bench(three);
     const { start, run, emulator, said, writes } = made;
     await start();
@@ -430,9 +430,9 @@ describe('a watch', () => {
   });
 
   it.each([
-    { answer: 'kept' as const, writes: 2, reason: 'the answer shows it at once' },
-    { answer: 'sent' as const, writes: 3, reason: 'reads deny what the answer claimed, and its repair is read' },
-  ])('stops sending what the platform does not apply: $reason', async ({ answer, writes }) => {
+    { answer: 'kept' as const, writes: 2, reason: 'the response to the update shows this' },
+    { answer: 'sent' as const, writes: 3, reason: 'reads contradict the response, and one more update is sent' },
+  ])('stops sending a field that the platform ignores: $reason', async ({ answer, writes }) => {
     await using made = await bench(agents(1, 'One.'));
     const { next, start, write, emulator, clock, said } = made;
     await start();
@@ -453,7 +453,7 @@ describe('a watch', () => {
     ).toHaveLength(1);
   });
 
-  it('fails, and writes nothing, while a gateway answers 404', { tags: ['long'] }, async () => {
+  it('fails and writes nothing while a gateway answers 404', { tags: ['long'] }, async () => {
     await using made = await bench(three);
     const { start, run, emulator, writes } = made;
     await start();
@@ -466,7 +466,7 @@ describe('a watch', () => {
     expect(writes()).toBe(3);
   });
 
-  it('that only reports remembers since when a record is missing while its process lives', async () => {
+  it('keeps the time since when a record is missing in report mode', async () => {
     await using applied = await bench(three);
     await applied.start();
     await using made = await bench(three, { policy: { mode: 'report' }, beside: applied });
@@ -485,7 +485,7 @@ describe('a watch', () => {
     expect(made.said.filter((line) => line.includes('is missing'))).toHaveLength(1);
   });
 
-  it('aborts reads at once when it is stopped', async () => {
+  it('aborts reads immediately on a stop', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, emulator, said, stop } = made;
     emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { delayMs: 3_600_000 } });
@@ -501,7 +501,7 @@ describe('a watch', () => {
     expect([await ended, made.clock.waiting, said]).toEqual([true, 0, []]);
   });
 
-  it('finishes what it writes, but not for longer than the grace period', async () => {
+  it('finishes its writes, but not for longer than the grace period', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, emulator, clock, stop } = made;
     emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });

@@ -27,7 +27,7 @@ const fleetText = (): Promise<string> => createFleetMetrics('1.0.0', async () =>
 describe.each([
   ['alerts.yaml', 'watching.md', () => createMetrics('1.0.0').text()],
   ['fleet-alerts.yaml', 'operations.md', fleetText],
-])('the example alert rules in %s', (name, page, textOfMetrics) => {
+])('example alert rules in %s', (name, page, textOfMetrics) => {
   const file = path.join(root, 'deploy/prometheus', name);
   const { groups } = parse(readFileSync(file, 'utf8')) as {
     groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
@@ -35,7 +35,7 @@ describe.each([
   const rules = groups.flatMap((group) => group.rules);
   const promtool = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
 
-  it('ask for figures and statuses that there are', async () => {
+  it('use metrics and statuses that exist', async () => {
     const text = await textOfMetrics();
     const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, metric]) => metric));
     const asked = rules.flatMap(({ expr }) => expr.match(/voxform_[a-z_]+/g) ?? []);
@@ -53,7 +53,7 @@ describe.each([
     expect(names.filter((metric) => !docs.includes(metric))).toEqual([]);
   });
 
-  it.skipIf(promtool.error !== undefined)('pass promtool (skipped where Prometheus is not installed)', () => {
+  it.skipIf(promtool.error !== undefined)('pass promtool (skipped if Prometheus is not installed)', () => {
     expect(promtool.stdout + promtool.stderr).toContain('SUCCESS');
   });
 });

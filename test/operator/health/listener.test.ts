@@ -17,7 +17,7 @@ const sent = (headers: RequestFacts['headers'], httpVersion = '1.1'): RequestFac
   socket: { remoteAddress: '127.0.0.1' },
 });
 
-describe('who may ask for a run', () => {
+describe('authorization of requests', () => {
   it.each([
     ['this machine, by number', local, undefined, { host: '127.0.0.1:9464' }, true],
     ['this machine, by name', local, undefined, { host: 'LocalHost:9464' }, true],
@@ -37,7 +37,7 @@ describe('who may ask for a run', () => {
     ['a page that only has a referer', local, undefined, { host: 'localhost', referer: 'https://x.example/' }, false],
     ['others, by a name that nobody allowed', open, 't0ken', { host: 'evil.example', ...bearer }, false],
     ['others, by number', open, 't0ken', { host: '10.1.2.3:9464', ...bearer }, true],
-  ] as const)('%s', (_, address, token, headers, isLetIn) => {
+  ] as const)('decides on a run request: %s', (_, address, token, headers, isLetIn) => {
     const why = refusal(sent(headers), { ...unproxied, listen: address, token }, { writes: true });
     expect([why === undefined, why]).toEqual([isLetIn, isLetIn ? undefined : expect.any(String)]);
   });
@@ -52,25 +52,25 @@ describe('who may ask for a run', () => {
     ['without the token that is set', open, 't0ken', { host: '10.1.2.3' }, false],
     ['without the token that is set, on loopback', local, 't0ken', { host: 'localhost' }, false],
     ['with the token', open, 't0ken', { host: '10.1.2.3', ...bearer }, true],
-  ] as const)('reads %s', (_, listen, token, headers, isLetIn) => {
+  ] as const)('decides on a read %s', (_, listen, token, headers, isLetIn) => {
     const why = refusal(sent(headers), { ...unproxied, listen, token }, { writes: false });
     expect(why === undefined).toBe(isLetIn);
   });
 });
 
-describe('the address to listen on', () => {
+describe('listen address', () => {
   it.each([
     ['127.0.0.1:9464', '127.0.0.1', 9464],
     ['[::1]:1', '::1', 1],
     [':80', '0.0.0.0', 80],
     ['localhost:0', 'localhost', 0],
-  ])('%s', (text, host, port) => expect(parseListen(text)).toEqual({ host, port }));
+  ])('parses %s', (text, host, port) => expect(parseListen(text)).toEqual({ host, port }));
 
   it.each(['9464', 'x', '127.0.0.1:', '127.0.0.1:70000', 'a b:1', '::1:80', 'http://x:1'])('refuses %j', (text) => {
     expect(() => parseListen(text)).toThrow(UserError);
   });
 
-  it('knows this machine', () => {
+  it('recognizes loopback addresses', () => {
     expect(['127.8.9.1', '::1', 'localhost', '0.0.0.0', '10.0.0.1', '127.x'].map(isLoopback)).toEqual([
       true,
       true,
@@ -82,7 +82,7 @@ describe('the address to listen on', () => {
   });
 });
 
-describe('wrong tokens', () => {
+describe('limit of wrong tokens', () => {
   it.each([
     ['2001:db8::a:0:0:1', '2001:db8::b:0:0:1', true],
     ['2001:db8::1', '2001:db8:0:0:1:2:3:4', true],
@@ -93,15 +93,15 @@ describe('wrong tokens', () => {
     ['2001:db8::1', '2001:db9::1', false],
     ['::ffff:10.0.0.1', '::ffff:10.0.0.2', false],
     ['10.0.0.1', '10.0.0.2', false],
-  ])('of %s count for %s: %s', (address, other, isShared) => {
+  ])('from %s applies to %s: %s', (address, other, isShared) => {
     const wrongTokens = new WrongTokens({ now: () => 0 });
     for (let attempts = 0; attempts < 10; attempts++) wrongTokens.add(address);
     expect(wrongTokens.wait(other) > 0).toBe(isShared);
   });
 });
 
-describe('the listener', () => {
-  it('serves each path to those who may, with secrets struck out', async () => {
+describe('listener', () => {
+  it('serves each path to authorized callers, and redacts secrets', async () => {
     const asked: string[] = [];
     let ready = false;
     const listener = await listen({
@@ -152,7 +152,7 @@ describe('the listener', () => {
     await listener.close();
   });
 
-  it('waits no longer than it is asked to for what does not answer', async () => {
+  it('limits the time that it waits for a client or a handler', async () => {
     const silent = new Promise<never>(() => undefined);
     const listener = await listen({
       listen: local,

@@ -19,7 +19,7 @@ const overwritten: Partial<RunReport> = {
   ...corrected,
   plan: plan([{ ...restore, changes: [change('name', { cause: 'both' })] }]),
 };
-/** Without leave to apply: both sides moved the field, and the manifest another one. */
+/** A report of a run that may not apply: the platform and the manifest changed one field, the manifest also another. */
 const moved: Partial<RunReport> = { ...waiting, plan: overwritten.plan };
 const besides: Partial<RunReport> = {
   ...waiting,
@@ -30,7 +30,7 @@ function drifted(digest: string): Partial<RunReport> {
   return { drift: [{ address: 'Agent/a', fields: ['name'], digest }] };
 }
 
-/** A run that another one kept from its work, with the age of its sign of life. */
+/** A report of a run that another run blocked, with the age of the other's heartbeat. */
 function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
   const holder = {
     id: 'L',
@@ -45,7 +45,7 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
   return { result: 'busy', error: new StateLocked(holder, undefined), busy: { seconds, isLong }, plan: undefined };
 }
 
-/** The events of a row of reports. */
+/** Returns the events of a sequence of reports. */
 function told(...reports: readonly Partial<RunReport>[]): string[] {
   const events = new NotificationEvents();
   return reports.map((report) =>
@@ -58,43 +58,51 @@ function told(...reports: readonly Partial<RunReport>[]): string[] {
 
 describe('notification events', () => {
   it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
-    ['nothing, where nothing happened', [{}, {}], ['', '']],
-    ['a drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
-    ['a drift that moves on', [drift, drifted('2'), drifted('2')], ['drift', 'drift', '']],
-    ['a drift and its correction in one', [corrected, {}], ['drift', '']],
-    ['a change of the manifest over a drift in one', [overwritten, {}], ['changes', '']],
-    ['a drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
-    ['a drift of what the manifest changes too, in one', [moved, moved], ['drift', '']],
-    ['a change of the manifest of what drifted before', [waiting, moved, moved], ['drift', 'changes', '']],
-    ['a drift besides a change of the manifest', [besides, besides], ['changes+drift', '']],
-    ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
-    ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
-    ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
-    ['each request that is refused', [outageAt('1', 422), outageAt('2', 422)], ['failure', 'failure']],
+    ['no event if nothing happened', [{}, {}], ['', '']],
+    ['drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
+    ['drift that changes', [drift, drifted('2'), drifted('2')], ['drift', 'drift', '']],
+    ['drift and its correction in one run', [corrected, {}], ['drift', '']],
+    ['a change of the manifest that overwrites drift in the same run', [overwritten, {}], ['changes', '']],
+    ['drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
+    ['drift of a field that the manifest changes too, in one run', [moved, moved], ['drift', '']],
+    ['a change of the manifest to a field that drifted before', [waiting, moved, moved], ['drift', 'changes', '']],
+    ['drift beside a change of the manifest', [besides, besides], ['changes+drift', '']],
+    ['a failure, once until it is resolved', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
+    ['a different failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
     [
-      'a lock that is held for long, once until it is free',
+      'an outage, once, regardless of the record at which it is detected',
+      [outageAt('1'), outageAt('2')],
+      ['failure', ''],
+    ],
+    ['each refused request', [outageAt('1', 422), outageAt('2', 422)], ['failure', 'failure']],
+    [
+      'a lock that is held for long, once until it is released',
       [heldFor(5, false), heldFor(700, true), heldFor(900, true), {}, heldFor(700, true)],
       ['', 'failure', '', '', 'failure'],
     ],
-    ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
-    ['no run that was ended', [{ result: 'interrupted', error: new Error('given up'), plan: undefined }], ['']],
+    ['no event for a run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
     [
-      'what was applied, each time',
+      'no event for an interrupted run',
+      [{ result: 'interrupted', error: new Error('given up'), plan: undefined }],
+      [''],
+    ],
+    [
+      'applied changes, each time',
       Array(2).fill({ applied: [{ address: 'Agent/b', action: 'update', result: { status: 'done', id: 'x' } }] }),
       ['changes', 'changes'],
     ],
-    ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
+    ['pending changes, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
     [
       'a guard, as a failure',
       [{ hold: { reason: 'guard', guards: [{ guard: 'large_change', message: 'm' }] } }],
       ['failure'],
     ],
-    ['manifests that are not valid', [{ invalid: { diagnostics: [], error: new Error('bad') } }], ['failure']],
-  ])('%s', (_, reports, expected) => {
+    ['invalid manifests', [{ invalid: { diagnostics: [], error: new Error('bad') } }], ['failure']],
+  ])('report %s', (_, reports, expected) => {
     expect(told(...reports)).toEqual(expected);
   });
 
-  it('is JSON whatever is in it', () => {
+  it('are valid JSON for any content', () => {
     const [event] = new NotificationEvents().eventsOf(sampleReport(failed))(notifyEvents);
     const template = { a: '{{error}}!', list: ['{{changed}}', 'n={{changed}}', 1, null], resources: '{{resources}}' };
     const body = event && bodyOf(event, template, (text) => text);
@@ -111,7 +119,7 @@ describe('notification events', () => {
   });
 });
 
-it('says drift, its correction and its end in a line each, and names voxform and the workspace once', () => {
+it('describes drift, its correction and its end on one line each, and name voxform and the workspace once', () => {
   const events = new NotificationEvents();
   const reports = [drift, corrected, drifted('2'), {}, { ...waiting, drift: [] }];
   expect(
@@ -129,18 +137,18 @@ it('says drift, its correction and its end in a line each, and names voxform and
   ]);
 });
 
-it('says with a drift that the manifest changed too', () => {
+it('mentions in a drift that the manifest changed too', () => {
   const [event] = new NotificationEvents().eventsOf(sampleReport(moved))(notifyEvents);
   expect(event?.values.text).toBe('voxform staging: drift\nAgent/a: name (the manifest changed too)');
 });
 
-it('reports a correction as a change where the receiver gets no drift', () => {
+it('reports a correction as a change if the receiver does not subscribe to drift', () => {
   const [event, ...more] = new NotificationEvents().eventsOf(sampleReport(corrected))(['changes', 'failure']);
   expect([event?.event, event?.values.text]).toEqual(['changes', 'voxform staging: changes\nupdated Agent/a: name']);
   expect(more).toEqual([]);
 });
 
-it('says with a correction what is left to a person, and who overwrote what', () => {
+it('lists the manual steps of a correction, and who overwrote a change', () => {
   const steps = [{ action: 'publish', instruction: 'Publish Agent/a in the dashboard.' }] as const;
   const withSteps = (report: Partial<RunReport>): Partial<RunReport> => ({
     ...report,
@@ -162,7 +170,7 @@ it('says with a correction what is left to a person, and who overwrote what', ()
   ]);
 });
 
-it('ends with the page of the workspace, if its address is known', () => {
+it('ends a message with the URL of the workspace page, if it is known', () => {
   const url = 'https://voxform.example.com/workspaces/voices/acme:production';
   const [event] = new NotificationEvents().eventsOf(sampleReport({ ...failed, url }))(notifyEvents);
   expect(event && bodyOf(event, undefined, (text) => text)).toMatchObject({

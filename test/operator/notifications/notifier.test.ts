@@ -10,8 +10,8 @@ import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { sampleReport } from '../sample-report.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
 
-describe('webhooks over real sockets', () => {
-  it('are retried until delivered, in order, with their header', async () => {
+describe('webhook delivery over real sockets', () => {
+  it('retries until the receiver accepts, in order, with the configured header', async () => {
     using hook = await receiver(503, 429, 200);
     const { flush, results, tell } = notifierTo(hook.url);
     tell(drift);
@@ -24,7 +24,7 @@ describe('webhooks over real sockets', () => {
     expect(JSON.parse(fourth?.text ?? '')).toMatchObject({ event: 'failure', error: '(secret)' });
   });
 
-  it('are retried for as long as it takes, after the pauses that the receiver asks for', async () => {
+  it('retries for as long as necessary, and honors Retry-After', async () => {
     const later = new Date(Date.now() + 7_200_000).toUTCString();
     const asking = [[429, { 'retry-after': '40' }], [503, { 'retry-after': later }], ...Array(5).fill(500)] as const;
     using hook = await receiver(...asking, 200);
@@ -40,7 +40,7 @@ describe('webhooks over real sockets', () => {
     expect(memory.read(sampleReport().workspace?.id ?? '')).toHaveProperty([address]);
   });
 
-  it('notify a drift once across restarts, and again where the delivery failed', async () => {
+  it('reports a drift once across restarts, and again if the delivery failed', async () => {
     await using folder = await temporaryFolder();
     using hook = await receiver(400, 200);
     for (const report of [drift, drift, drift, {}, {}]) {
@@ -56,7 +56,7 @@ describe('webhooks over real sockets', () => {
     expect(texts).toEqual([name, name, ended]);
   });
 
-  it('go on where another notifier of the workspace ended, by what it remembers', async () => {
+  it('continues from the remembered events of an earlier notifier', async () => {
     using hook = await receiver(200);
     let remembered: RememberedEvents | undefined;
     for (const report of [failed, failed, drift, drift, {}, failed]) {
@@ -72,7 +72,7 @@ describe('webhooks over real sockets', () => {
   it.each([
     ['gives up what is refused for good', [400], 1, /status 400$/],
     ['follows no redirect', [302], 1, /status 302$/],
-  ] as const)('%s, and names the server alone', async (_, statuses, tries, message) => {
+  ] as const)("%s, and logs only the server's name", async (_, statuses, tries, message) => {
     using hook = await receiver(...statuses);
     const { flush, results, log, tell } = notifierTo(hook.url);
     tell(drift);
@@ -84,9 +84,9 @@ describe('webhooks over real sockets', () => {
 
   const many = Array.from({ length: 2000 }, (_, index) => `Agent/${'a'.repeat(60)}-${index}`);
   it.each([
-    ['in a text', { body: '{{resources}} '.repeat(50_000) }],
+    ['in a string', { body: '{{resources}} '.repeat(50_000) }],
     ['in a list', { body: Array(50_000).fill('{{resources}}') }],
-  ])('do not fill in a template that would take gigabytes, %s', async (_, template) => {
+  ])('refuses a template that would expand to gigabytes, %s', async (_, template) => {
     using hook = await receiver(200);
     const { flush, results, log, tell } = notifierTo(hook.url, { template });
     tell({ drift: many.map((address) => ({ address, fields: ['name'], digest: '1' })) });
@@ -95,7 +95,7 @@ describe('webhooks over real sockets', () => {
     expect(log.join()).toContain('too large');
   });
 
-  it('drops what all receivers together would make too large', async () => {
+  it('drops messages when the bodies of all receivers together are too large', async () => {
     const deliveries = new Deliveries({ clock: systemClock, random: () => 0 });
     const results: string[] = [];
     const body = ' '.repeat(1024 * 1024);
@@ -113,7 +113,7 @@ describe('webhooks over real sockets', () => {
     expect(results).toHaveLength(70);
   });
 
-  it('leaves out what would pile up, and ends in time', async () => {
+  it('drops messages beyond the queue limit, and ends in time', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { flush, results, tell } = notifierTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`);

@@ -19,7 +19,7 @@ export const failed: Partial<RunReport> = {
 
 type Answer = number | readonly [status: number, headers: Readonly<Record<string, string>>];
 
-/** A receiver that answers with these statuses, the last one from then on. */
+/** Starts a receiver that answers with these statuses, the last one repeatedly. */
 export async function receiver(...answers: readonly Answer[]) {
   const bodies: { readonly header: unknown; readonly text: string }[] = [];
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ export function notifierTo(url: string, { memory, remembered, template, secret =
   const log: string[] = [];
   const pauses: number[] = [];
   const deliveries = new Deliveries({
-    // Pauses take no time.
+    // Makes backoff pauses zero.
     clock: {
       ...systemClock,
       after(milliseconds, act) {

@@ -14,7 +14,7 @@ describe('webhooks', () => {
     ['Mattermost', '@all (@channel) @ann', '@\u200ball (@\u200bchannel) @\u200bann'],
     ['Teams', '<at>Ann</at> [sign in](https://evil.example)', '‹at>Ann‹/at> [sign in]\u200b(https://evil.example)'],
     ['nobody', 'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)', 'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)'],
-  ])('mention nobody in a text for people: %s', async (_, written, sent) => {
+  ])('neutralize mentions in messages: %s', async (_, written, sent) => {
     using hook = await receiver(200);
     const { flush, tell } = notifierTo(hook.url);
     const templated = notifierTo(hook.url, {
@@ -31,7 +31,7 @@ describe('webhooks', () => {
     expect(filled).toEqual({ content: `Oh: ${sent}`, only: sent, fixed: '@here' });
   });
 
-  it('strike out a secret that looks like a mention', async () => {
+  it('redact a secret that looks like a mention', async () => {
     using hook = await receiver(200);
     const { flush, tell } = notifierTo(hook.url, { template: { a: '{{text}}' }, secret: '<@here>hunter' });
     tell({ ...failed, error: new Error('key <@here>hunter refused') });
