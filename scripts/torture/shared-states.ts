@@ -206,7 +206,7 @@ async function vanishes(bench: Bench, random: Random, kind: PlaceKind): Promise<
   };
   const ended = await lab.ended(machines.apply('machine-1', '--concurrency', '2'));
   assert.equal(ended.code, 1, said(ended));
-  assert.equal(said(ended).match(/cannot selection the state/g)?.length, 1, said(ended));
+  assert.equal(said(ended).match(/cannot reach the state/g)?.length, 1, said(ended));
   await calm(machines, 'after a run whose store vanished');
   await machines.passTime();
   await finish(machines);
