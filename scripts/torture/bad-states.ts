@@ -49,8 +49,8 @@ const damages: readonly Damage[] = [
   },
   {
     name: 'a state of a newer format',
-    damaged: (text) => text.replace('"format_version": 2', '"format_version": 3'),
-    says: /in format 3; this version of voxform reads formats up to 2.*Upgrade voxform/,
+    damaged: (text) => text.replace('"format_version": 2', '"format_version": 4'),
+    says: /in format 4; this version of voxform reads formats up to 3.*Upgrade voxform/,
   },
 ];
 
