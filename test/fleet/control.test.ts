@@ -17,7 +17,7 @@ const agentsIn = ({ emulators }: TestFleet) =>
 const shown = async ({ control }: TestFleet): Promise<FleetWorkspace | undefined> =>
   (await control.status({ address: ADDRESS })).workspaces[0];
 
-it('applies the approved plan alone, and has a plan that went stale approved anew', async () => {
+it('applies only the approved plan, and asks again for approval of a stale plan', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
@@ -28,13 +28,13 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
     await expect(fleet.control.approve(ADDRESS, first, 'ann')).rejects.toThrow('its status is stale');
   });
   const second = (await shown(fleet))?.plan?.id ?? '';
-  await step('nor does the beginning of two plans name one', async () => {
+  await step('an ambiguous prefix of a plan id is refused', async () => {
     await fleet.pg.sql(
       `UPDATE voxform_fleet.plans SET digest = left('${second}', 6) || substr(digest, 7) WHERE id = '${first}'`,
     );
     await expect(fleet.control.approve(ADDRESS, second.slice(0, 6), 'ann')).rejects.toThrow('2 plans');
   });
-  await step('the approved plan goes stale before its run', async () => {
+  await step('the approved plan becomes stale before its run', async () => {
     await fleet.control.pause([ADDRESS], { by: 'ann' });
     await fleet.control.approve(ADDRESS, second, 'ann');
     await fleet.write('acme', 'Three.');
@@ -67,7 +67,7 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   expect(rows).toEqual([{ result: 'ok', why: 'approved', who: 'bob', plan_id: third }]);
 });
 
-it('records each request and decision with its person, whoever else acts before the run', async () => {
+it('records the person of each request and decision, even if others act before the run', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   const { control, pg } = fleet;
   const server = await fleet.server();
@@ -78,7 +78,7 @@ it('records each request and decision with its person, whoever else acts before 
     (await pg.sql(`SELECT result, who FROM voxform_fleet.runs WHERE process = '' ORDER BY id`)).map(
       ({ result, who }) => `${result} ${who}`,
     );
-  await step('two ask for a run at once, and a third pauses it', async () => {
+  await step('two people request a run at once, and a third pauses it', async () => {
     await Promise.all([control.run([ADDRESS], 'ann'), control.run([ADDRESS], 'adm')]);
     expect(await control.pause([ADDRESS], { by: 'bob' })).toMatchObject({ changed: [ADDRESS] });
     expect(await control.pause([ADDRESS], { by: 'eve' })).toEqual({ changed: [], unchanged: [ADDRESS] });
@@ -88,7 +88,7 @@ it('records each request and decision with its person, whoever else acts before 
     expect([first, second].toSorted()).toEqual(['requested adm', 'requested ann']);
     expect(rest).toEqual(['paused bob', 'resumed bob']);
   });
-  await step('two approve a plan at once: the second is told of the first', async () => {
+  await step('two people approve a plan at once: the second gets the name of the first', async () => {
     const both = ['ann', 'adm'].map((by) => control.approve(ADDRESS, plan, by));
     const [told] = (await Promise.allSettled(both)).filter(({ status }) => status === 'rejected');
     const by = (await shown(fleet))?.plan?.by;
@@ -98,7 +98,7 @@ it('records each request and decision with its person, whoever else acts before 
     await control.approve(ADDRESS, plan, String(by));
     expect((await people()).slice(4)).toEqual([`approved ${by}`]);
   });
-  await step('and the manifests change before the run', async () => {
+  await step('the manifests change before the run', async () => {
     await fleet.write('acme', 'Two.');
     await fleet.server();
     await fleet.until(async () => (await shown(fleet))?.plan?.state === 'waiting');
@@ -106,7 +106,7 @@ it('records each request and decision with its person, whoever else acts before 
   });
 });
 
-it('does not ask again for a plan that was rejected, and shows what it leaves', async () => {
+it('does not ask again for approval of a rejected plan, and shows the pending changes', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
@@ -119,7 +119,7 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
   expect(await shown(fleet)).toMatchObject({ status: 'pending', plan: null, rejected: rejection });
   const [left] = await fleet.pg.sql(`SELECT plan FROM voxform_fleet.plans WHERE state = 'left'`);
   expect(left?.plan).toMatchObject({ summary: { create: 1 } });
-  await step('another plan waits, and the rejected one does not after it', async () => {
+  await step('another plan waits, and later the rejected one does not wait again', async () => {
     await fleet.write('acme', 'Two.');
     await fleet.until(async () => (await shown(fleet))?.plan?.state === 'waiting');
     await fleet.write('acme', 'One.');
@@ -129,7 +129,7 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
   const planned = await fleet.pg.sql(`SELECT plan_id FROM voxform_fleet.runs WHERE result = 'planned'`);
   expect(planned.filter(({ plan_id }) => plan_id === rejected)).toHaveLength(1);
   expect(agentsIn(fleet)).toBe(0);
-  await step('and is applied once somebody approves it after all', async () => {
+  await step('the rejected plan is approved later and applied', async () => {
     expect(await fleet.control.plan(ADDRESS)).toMatchObject({ summary: { create: 1 } });
     await fleet.control.approve(ADDRESS, rejected, 'bob');
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -137,7 +137,7 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
   });
 });
 
-it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {
+it('schedules no run of a paused workspace, and keeps failures and their backoff over restarts', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: {}, times: 100, fault: { status: 403, body: { detail: 'One.' } } });
@@ -149,7 +149,7 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
   await server.stop('restart');
   await fleet.server();
   expect((await shown(fleet))?.dueAt).toBe(failed?.dueAt);
-  await step('paused', async () => {
+  await step('the workspace is paused', async () => {
     expect(await fleet.control.pause([ADDRESS], { by: 'ann', because: 'a visit' })).toMatchObject({
       changed: [ADDRESS],
     });
@@ -157,11 +157,11 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
     const paused = await shown(fleet);
     expect(paused?.paused).toMatchObject({ by: 'ann', because: 'a visit', at: paused?.since });
   });
-  await step('resumed, it runs at once', async () => {
+  await step('the workspace is resumed and runs at once', async () => {
     await fleet.control.resume([ADDRESS], 'ann');
     await fleet.until(async () => (await shown(fleet))?.failures === 2);
   });
-  await step('keeps no value that an answer repeats', async () => {
+  await step('stores no value that a response repeats', async () => {
     emulator?.faults.clear();
     const body = { code: 'taken', message: 'nobody may say One.' };
     emulator?.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
@@ -181,7 +181,7 @@ it.each([
   { interval: '5s', seconds: 61, status: 'stale' },
   { interval: '30s', seconds: 75, status: 'in-sync' },
   { interval: '30s', seconds: 91, status: 'stale' },
-] as const)('is $status $seconds s after the last check at an interval of $interval', async (given) => {
+] as const)('shows $status $seconds s after the last check at an interval of $interval', async (given) => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply', given.interval) });
   const server = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -194,7 +194,7 @@ it.each([
   expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);
 });
 
-it('goes on after the database was away, and has no secret in any table', async () => {
+it('continues after a database outage, and stores no secret in any table', async () => {
   const { port } = await postgresServer();
   await using proxy = await TcpProxy.start(port);
   const fleet = await testFleet({
@@ -204,7 +204,7 @@ it('goes on after the database was away, and has no secret in any table', async 
   });
   const server = await fleet.server();
   await fleet.until(() => fleet.told.some(({ report }) => report?.result === 'ok'));
-  await step('cut off', async () => {
+  await step('the connection is lost', async () => {
     proxy.fate = () => 'lost';
     await fleet.until(() => fleet.log.some((line) => line.includes('cannot use the database')));
     proxy.fate = () => undefined;

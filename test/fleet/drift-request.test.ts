@@ -13,7 +13,7 @@ import { serverOptions } from './server-options.ts';
 
 const ADDRESS = 'voices/clients/acme:test';
 
-it('keeps one request a workspace, whichever process has its turn', async () => {
+it('keeps one drift request per workspace, regardless of the process that runs it', async () => {
   await using project = await DriftProject.open('github', { folder: 'clients/acme', isApplied: false });
   const { host } = project;
   await using folder = await temporaryFolder({
@@ -24,7 +24,7 @@ workspaces:
   "*": { mode: apply, interval: 1s, on_drift: pull-request }
 `,
   });
-  // Ends before the folder of its processes goes.
+  // Closed before the folder of the processes is removed.
   await using processes = new AsyncDisposableStack();
   const { url } = await freshDatabase();
   const log: string[] = [];
@@ -52,9 +52,9 @@ workspaces:
   const until = (what: object) => expect.poll(last, { interval: 50 }).toMatchObject(what);
 
   await until({ status: 'in-sync', request: { status: 'none' } });
-  expect(host.calls, 'no request is looked for while there is no drift').toEqual([]);
+  expect(host.calls, 'no search for a request without drift').toEqual([]);
 
-  await step('it drifts: there is one request, which the status has', async () => {
+  await step('drift: one request is opened, and the status contains it', async () => {
     project.edit('day', { llm_config: { temperature: 0.9 } });
     await until({ status: 'drifted', request: { status: 'open' } });
     expect(host.requests).toMatchObject([
@@ -72,7 +72,7 @@ workspaces:
     expect((await fleetFigures(database)).requests).toEqual({ open: 1 });
   });
 
-  await step('the host fails: runs succeed, and it is left alone for a while', async () => {
+  await step('the host fails: runs succeed, and it is not called for a while', async () => {
     const { length } = host.calls;
     host.faults.push({ on: /./, answer: { status: 401 } });
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -83,13 +83,13 @@ workspaces:
     expect(host.calls).toHaveLength(length + 1);
   });
 
-  await step('a person asks for a run: the request is brought in line at once', async () => {
+  await step('a person requests a run: the request is updated at once', async () => {
     await fleetControl(database).run([ADDRESS], 'ann');
     await until({ request: { status: 'open', problem: null } });
     await expect.poll(() => project.text('voxform/drift/clients+acme@test', 'manifests/agents.yaml')).toContain('0.8');
   });
 
-  await step('a person merges it: the workspace is in sync, and there is no second request', async () => {
+  await step('a person merges the request: the workspace is in sync, and no second request is opened', async () => {
     host.merge(host.requests[0]?.number ?? 0);
     await until({ status: 'in-sync', request: { status: 'none' } });
     expect(host.requests).toHaveLength(1);

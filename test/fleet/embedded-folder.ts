@@ -6,7 +6,7 @@ import { embeddedFleetDatabase } from '../../src/fleet/database/fleet-database.t
 
 const FIRST = path.join(inject('built'), 'embedded');
 
-/** Puts an embedded database with nothing in it there: to make one takes seconds, to copy one does not. */
+/** Copies an empty embedded database to this folder. Creating one takes seconds, copying does not. */
 export async function putEmbedded(folder: string): Promise<void> {
   const isOurs = await mkdir(`${FIRST}.begun`).then(
     () => true,

@@ -27,10 +27,10 @@ it('serves a fleet and keeps its states in an embedded database, for one process
   const server = await fleet.server({ database });
   const control = fleetControl(database);
   await fleet.until(async () => (await control.status({})).counts['in-sync'] === 1);
-  await step('refuses a second one', () =>
+  await step('a second process is refused', () =>
     expect(embeddedFleetDatabase(folder)).rejects.toThrow(`in use by process ${process.pid} on`),
   );
-  await step('counts no process that was killed before', async () => {
+  await step('a process that was killed earlier is not counted', async () => {
     await database.query(
       `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots) VALUES ('gone', 'h', 1, '0', 1)`,
     );
@@ -42,7 +42,7 @@ it('serves a fleet and keeps its states in an embedded database, for one process
   expect(states).toEqual([{ name: 'voices/acme:test', kept: true }]);
   await server.stop('restart');
   await database.close();
-  await step('begins again with what it had', async () => {
+  await step('a restart continues with the stored status', async () => {
     await using again = new AsyncDisposableStack();
     const reopened = again.adopt(await embeddedFleetDatabase(folder), (each) => each.close());
     expect((await fleetControl(reopened).status({})).counts['in-sync']).toBe(1);
@@ -50,7 +50,7 @@ it('serves a fleet and keeps its states in an embedded database, for one process
   await rm(folder, { recursive: true });
 });
 
-it('says what helps where the path of its socket is too long', async () => {
+it('suggests a shorter folder if the path of the control socket is too long', async () => {
   const file = path.join('/', 'd'.repeat(120), 'control.sock');
   await expect(controlThrough(file)).rejects.toMatchObject({
     message: expect.stringContaining('too long'),
@@ -58,7 +58,7 @@ it('says what helps where the path of its socket is too long', async () => {
   });
 });
 
-it('says which version to restart if a process does not know a call', async () => {
+it('names the version to restart if a process does not know a call', async () => {
   await using home = await temporaryFolder({});
   const file = path.join(home.root, 'control.sock');
   const statements = { query: async () => [] };
@@ -73,7 +73,7 @@ it('says which version to restart if a process does not know a call', async () =
   });
 });
 
-it('waits for a command that has the embedded database when it begins to serve, and no longer than for that', {
+it('waits at startup for a command that uses the embedded database, but not for another server', {
   tags: ['long'],
 }, async () => {
   await using home = await temporaryFolder({

@@ -28,7 +28,7 @@ function signed(body: string, secret = SECRET): Record<string, string> {
   return { 'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
 }
 
-/** Posts an event; the status of the answer. The body is not sent if other headers say its length. */
+/** Posts an event and returns the status of the response. Sends no body if other headers declare its length. */
 function post(url: string, headers: Record<string, string | number>, body = '{}'): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: 'POST', headers }, (answer) => {
@@ -41,7 +41,7 @@ function post(url: string, headers: Record<string, string | number>, body = '{}'
   });
 }
 
-it('fetches a source at once for an event of its host, and for nothing else', { tags: ['long'] }, async () => {
+it('fetches a source at once on an event of its host, and on nothing else', { tags: ['long'] }, async () => {
   const database = await freshDatabase();
   await using emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({
@@ -96,7 +96,7 @@ it('fetches a source at once for an event of its host, and for nothing else', { 
     expect(JSON.stringify([...emulator.world.agents.values()])).toContain('One.');
   });
 
-  await step('a push at GitHub, and one at GitLab, are applied before the next interval', async () => {
+  await step('a push at GitHub and one at GitLab are applied before the next interval', async () => {
     expect(await post(hook, signed('{}'))).toBe(202);
     await applied('Two.');
     await commit('Three.');
@@ -104,7 +104,7 @@ it('fetches a source at once for an event of its host, and for nothing else', { 
     await applied('Three.');
   });
 
-  await step('no project can use the secret of the webhook', async () => {
+  await step('no project can use the webhook secret', async () => {
     const { text } = await asking(url)('/workspaces/voices/curious:test');
     expect(text).toContain('VOICES_WEBHOOK');
   });
@@ -123,7 +123,7 @@ describe('events of a source', () => {
     const contents = { source: 'voices', commit: 'a', projects: [], warnings: [] };
     await requestFetch(database, 'voices');
     await requestFetch(database, 'voices');
-    expect(await claimSources(database, all), 'the first fetch goes on').toEqual([]);
+    expect(await claimSources(database, all), 'the first fetch continues').toEqual([]);
     await storeContents(database, { claimed, contents, interval: 3_600_000 });
     const [again] = await claimSources(database, all);
     if (again === undefined) throw new Error('not claimed again');

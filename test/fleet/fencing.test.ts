@@ -14,10 +14,10 @@ import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const ADDRESS = 'voices/acme:test';
-/** Looks, freezes, signs of life, checkouts, old runs. */
+/** The timers of a serving process: polling, freeze, heartbeat, checkouts, old runs. */
 const TIMERS = 5;
 
-/** Lets time pass for the database: after a minute, what a process said last is too old to believe that it lives. */
+/** Advances time for the database. After a minute, the last heartbeat of a process is too old. */
 async function silence({ pg }: TestFleet, seconds = 60): Promise<void> {
   const before = `- interval '${seconds} seconds'`;
   await pg.sql(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on ${before};
@@ -33,12 +33,12 @@ const postsIn = ({ emulators }: TestFleet) =>
 
 async function stuckInApply(): Promise<TestFleet> {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY, agents: ['b'] });
-  // Two are sent, and no answer comes before the test is over.
+  // Two requests are sent, and receive no response before the test ends.
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 4_000 } });
   return fleet;
 }
 
-it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', async () => {
+it('takes over the run of a process that was killed during an apply, and creates no duplicate', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -52,7 +52,7 @@ it('takes up the run of a process that was killed in mid-apply, and creates noth
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
 });
 
-it('takes up within a minute what a process was writing when it was killed', async () => {
+it('takes over within a minute the writes of a killed process', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -62,7 +62,7 @@ it('takes up within a minute what a process was writing when it was killed', asy
   const [tick, beat] = [1000, 8000];
   const queue = await openQueue(fleet.database, { monitor: beat / 1000 });
   await fleet.server({ clock, timing: { tick, beat, heartbeatTimeout: 30_000, startTimeout: 0 } });
-  // The timers of a process that waits for nothing but its next look.
+  // The timers of a process that only waits for its next poll.
   const idle = () =>
     fleet.until(async () => {
       await clock.pass(1);
@@ -75,7 +75,7 @@ it('takes up within a minute what a process was writing when it was killed', asy
   let shifted = performance.now();
   for (; !fleet.told.some(({ report }) => report?.result === 'ok'); seconds++) {
     expect(seconds).toBeLessThan(60);
-    // The clock of the database goes on meanwhile.
+    // The clock of the database continues meanwhile.
     const now = performance.now();
     await silence(fleet, 1 - (now - shifted) / 1000);
     shifted = now;
@@ -87,7 +87,7 @@ it('takes up within a minute what a process was writing when it was killed', asy
   expect(postsIn(fleet)).toHaveLength(2);
 });
 
-it('lets a process that was stopped in mid-apply write nothing once another has taken over', async () => {
+it('prevents writes of a process that was suspended during an apply once another process has taken over', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);
@@ -101,9 +101,9 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   );
   const after = await stateIn(fleet);
   child.kill('SIGCONT');
-  // It may first be given a turn anew, for the file that came.
+  // The changed file may start one more run first.
   await fleet.until(() => child.events.some(({ result }) => result === 'failed'));
-  await step('ends in order all the same', async () => {
+  await step('the suspended process still ends normally', async () => {
     child.kill('SIGTERM');
     await child.ended;
   });
@@ -112,7 +112,7 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   expect([await fleet.status(ADDRESS), postsIn(fleet).length]).toEqual(['pending', 3]);
 });
 
-it('hands back at once what a process that is told to end has not done', async () => {
+it('returns the pending jobs of a process immediately when it is stopped', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
   const child = await fleet.child();
@@ -127,11 +127,11 @@ it('hands back at once what a process that is told to end has not done', async (
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('ends a run of its own whose job it was given anew after it was silent', async () => {
+it('ends a run whose job the process received again after missed heartbeats', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
-  // It hears from nobody but the queue that its job was given back.
+  // Only the queue tells the process that its job was returned.
   await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeatTimeout: 30_000 } });
   await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
   await silence(fleet);
@@ -142,7 +142,7 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
   expect(postsIn(fleet).length).toBe(1);
 });
 
-it('lets another process fetch at once what it was fetching when it was told to end', async () => {
+it('lets another process fetch immediately if the fetching one is stopped', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const child = await fleet.child();
   const wait = async () => {
@@ -151,7 +151,7 @@ it('lets another process fetch at once what it was fetching when it was told to 
     );
     return Number(row?.wait);
   };
-  // Files that were written a moment ago are waited for.
+  // The process waits until newly written files have settled.
   await fleet.write('acme', 'Two.');
   await fleet.until(async () => (await wait()) > 20);
   child.kill('SIGTERM');
@@ -159,13 +159,13 @@ it('lets another process fetch at once what it was fetching when it was told to 
   expect(await wait()).toBeLessThan(5);
 });
 
-it('runs a workspace under no second address while another process still runs it under the first', async () => {
+it('runs no workspace under a second address while another process runs it under the first', async () => {
   const fleet = await fleetForExec();
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const child = await fleet.child();
   await fleet.until(() => (emulator?.requests.length ?? 0) > 0);
-  // This process gives no further sign of life.
+  // The process sends no more heartbeats.
   await fleet.pg.sql(`UPDATE voxform_fleet.claims SET until = now() + interval '1 hour'`);
   await rename(path.join(fleet.folder.root, 'acme'), path.join(fleet.folder.root, 'renamed'));
   await fleet.server();
@@ -174,7 +174,7 @@ it('runs a workspace under no second address while another process still runs it
   const [row] = (await fleet.control.status({ address: renamed })).workspaces;
   expect(row?.last).toMatchObject({ error: expect.stringContaining(`${ADDRESS} are the same workspace`) });
   expect(postsIn(fleet)).toEqual([]);
-  await step('nor writes a command to it, but it may read', async () => {
+  await step('commands may read the second address, but not write to it', async () => {
     for (const words of [['apply', '--auto-approve'], ['import', 'Agent/a', 'ID'], ['state', 'init'], ['orphans']]) {
       const { code, stderr } = await exec(fleet, renamed, words);
       expect([code, stderr]).toEqual([1, expect.stringContaining(`in use under ${ADDRESS}`)]);
@@ -183,7 +183,7 @@ it('runs a workspace under no second address while another process still runs it
       expect(await exec(fleet, renamed, words)).toMatchObject({ code: 0 });
     expect(postsIn(fleet)).toEqual([]);
   });
-  await step('and runs it once that process is gone', async () => {
+  await step('the second address runs once that process is gone', async () => {
     child.kill('SIGKILL');
     await child.ended;
     await fleet.pg.sql(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
@@ -194,7 +194,7 @@ it('runs a workspace under no second address while another process still runs it
   });
 });
 
-it('runs a workspace under no second address while fleet exec writes to it under the first', async () => {
+it('runs no workspace under a second address while fleet exec writes to it under the first', async () => {
   const fleet = await fleetForExec();
   const first = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -214,7 +214,7 @@ it('runs a workspace under no second address while fleet exec writes to it under
   await fleet.until(async () => (await fleet.status(renamed)) === 'failed');
   const [row] = (await fleet.control.status({ address: renamed })).workspaces;
   expect(row?.last).toMatchObject({ error: expect.stringContaining(`in use under ${ADDRESS}`) });
-  await step('and ends its claim with it', async () => {
+  await step('the claim ends with the command', async () => {
     interrupts.raise('SIGTERM');
     expect((await executing).code).toBe(143);
     expect(await claims()).toEqual([]);
@@ -222,7 +222,7 @@ it('runs a workspace under no second address while fleet exec writes to it under
   });
 });
 
-/** Commands must not find the key under the name that overrides those of all projects. */
+/** Creates a fleet whose API key commands cannot find in VOXFORM_API_KEY, which overrides those of all projects. */
 async function fleetForExec(): Promise<TestFleet> {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   for (const emulator of fleet.emulators.values()) {

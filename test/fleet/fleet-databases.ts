@@ -12,7 +12,7 @@ import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { putEmbedded } from './embedded-folder.ts';
 
-/** One of each kind, with nothing in it. */
+/** An empty database of each kind. */
 export const newDatabases: Readonly<Record<string, () => Promise<FleetDatabase>>> = {
   PostgreSQL: async () => fleetDatabaseAt((await freshDatabase()).url),
   embedded: async () => {
@@ -64,7 +64,7 @@ export function memberNamed(project: string, changes: Partial<FleetMember> = {})
   };
 }
 
-/** What a source has that holds these members and no others. */
+/** Returns the contents of a source with exactly these members. */
 export function contentsOf(members: readonly FleetMember[], broken: SourceContents['projects'] = []): SourceContents {
   const projects = [...Map.groupBy(members, ({ project }) => project)].map(([project, own]) => {
     const { version = '1', commit } = own[0] ?? {};
@@ -75,7 +75,7 @@ export function contentsOf(members: readonly FleetMember[], broken: SourceConten
 
 export const oneSource = [{ name: 'voices', shown: 'a folder', identity: 'a folder', interval: 1000 }];
 
-/** Fetches as a process does; all that is new is due now. */
+/** Stores the contents of a source as a process does. New workspaces are due at once. */
 export async function discover(database: FleetDatabase, contents: SourceContents): Promise<void> {
   await registerSources(database, oneSource);
   await database.query('UPDATE voxform_fleet.sources SET next_fetch = now()');
@@ -85,7 +85,7 @@ export async function discover(database: FleetDatabase, contents: SourceContents
   await database.query(`UPDATE voxform_fleet.workspaces SET due_at = now() WHERE checked_at IS NULL`);
 }
 
-/** Runs that found everything in sync. */
+/** Returns finished runs that found everything in sync. */
 export async function finishedRuns(
   database: FleetDatabase,
   jobs: readonly ClaimedJob[],

@@ -15,7 +15,7 @@ async function load(text: string, env: Record<string, string> = {}): Promise<Fle
   return loadFleetFile(file, env);
 }
 
-/** `LINE:COLUMN MESSAGE` of each diagnostic. */
+/** Returns `LINE:COLUMN MESSAGE` for each diagnostic. */
 async function problemsOf(text: string, env: Record<string, string> = {}): Promise<string[]> {
   try {
     await load(text, env);
@@ -28,7 +28,7 @@ async function problemsOf(text: string, env: Record<string, string> = {}): Promi
 
 const minimal = 'version: 1\nsources: { voices: { path: /srv/voices } }\n';
 
-describe('a fleet file', () => {
+describe('fleet file', () => {
   it('is complete with one source', async () => {
     expect(await load(minimal)).toMatchObject({
       database: undefined,
@@ -40,7 +40,7 @@ describe('a fleet file', () => {
     });
   });
 
-  it('reads everything that it may say', async () => {
+  it('accepts all settings', async () => {
     const text = `version: 1
 database: { $secret: FLEET_DATABASE_URL }
 sources:
@@ -103,7 +103,7 @@ retention: 1d
       ['2:30 ref: expected the name of a branch or tag'],
     ],
     [
-      'projects that lead out',
+      'projects outside the source',
       'version: 1\nsources: { v: { path: a, projects: ["../*", "/etc"] } }\n',
       [
         '2:37 projects[0]: expected a folder inside the source',
@@ -111,7 +111,7 @@ retention: 1d
       ],
     ],
     [
-      'projects that only exclude',
+      'projects with only exclusions',
       'version: 1\nsources: { v: { path: a, projects: ["!b"] } }\n',
       ['2:36 projects: expected at least one pattern without !'],
     ],
@@ -126,7 +126,7 @@ retention: 1d
       ['2:22 git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }'],
     ],
     [
-      'durations that are none',
+      'invalid durations',
       `${minimal}timeout: 10\nretention: 5 days\nworkspaces: { "*": { interval: 0.1s } }\n`,
       [
         '3:10 timeout: expected a duration such as 30m or 6h, got 10',
@@ -140,7 +140,7 @@ retention: 1d
       ['3:28 mode must be one of "report", "apply", "approve", got "aprove"; did you mean "approve"?'],
     ],
     [
-      'a rule of an unknown source, beside values of a wrong type',
+      'a rule for an unknown source, and values of a wrong type',
       'version: 1\nsources: { voices: { path: a, interval: 5 } }\nworkspaces: { "voicse/*": { mode: 1 } }\n',
       [
         '2:41 interval: expected a duration such as 30m or 6h, got 5',
@@ -149,27 +149,27 @@ retention: 1d
       ],
     ],
     [
-      'a rule of an unknown source',
+      'a rule for an unknown source',
       `${minimal}workspaces: { "voicse/*": {} }\n`,
       ['3:15 unknown source "voicse"; did you mean "voices"?'],
     ],
     [
-      'a rule behind one that matches all of it',
+      'a rule after one with the same matches',
       `${minimal}workspaces: { "*:a": {}, "voices/*:a": {}, "*:b": {} }\n`,
       ['3:26 "voices/*:a" never applies: "*:a" above it matches the same addresses; move it up or remove it'],
     ],
     [
-      'two sources that are one',
+      'two identical sources',
       'version: 1\nsources: { a: { path: x }, b: { path: ./x } }\n',
       ['2:28 b has the same projects as a; remove one of them, or give each its own projects'],
     ],
     [
-      'a version and a list that are none',
+      'an invalid version and an invalid list',
       'version: "1"\nsources: { v: { path: a, projects: [] } }\n',
       ['1:10 version must be 1, got "1"; remove the quotes', '2:36 projects must be a list of at least 1 item, got 0'],
     ],
     [
-      'durations that no timer has, and secrets of nothing',
+      'durations that no timer supports, and secrets with an unknown placeholder',
       'version: 1\ntimeout: 999999d\nworkspaces: { "*": { interval: 99999d } }\nsources: { v: { path: a, secrets: "x/{nope}" } }\n',
       [
         '2:10 timeout: expected at most 1d',
@@ -178,7 +178,7 @@ retention: 1d
       ],
     ],
     [
-      'a single sign-on without encryption, without a client, and with the secret itself',
+      'a single sign-on without encryption, without a client, and with a literal secret',
       `${minimal}sign_in:\n  issuer: http://login.example.com\n  client_id: ""\n  client_secret: hunter2\n  roles: { owner: [a] }\n`,
       [
         '4:11 issuer: expected an https address',
@@ -189,12 +189,12 @@ retention: 1d
       ],
     ],
     [
-      'a single sign-on of a page without an address',
+      'a single sign-on for a page without a URL',
       `${minimal}address: http://v.example.com\nsign_in: { issuer: "https://l.example.com", client_id: v, roles: { viewer: ["*"] } }\n`,
       ['4:10 sign_in: needs address, here or at the top level: the public https address of the page, without a path'],
     ],
     [
-      'a single sign-on at a path, without roles, and a session of no unit',
+      'a single sign-on at a path, without roles, and a session without a unit',
       `${minimal}sign_in: { issuer: "https://l.example.com", client_id: v, address: "https://v.example.com/page", roles: {}, session: 8 }\n`,
       [
         '3:68 address: expected an https address without a path',
@@ -203,11 +203,11 @@ retention: 1d
       ],
     ],
     ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must contain exactly one document']],
-  ])('refuses %s, with its place', async (_, text, expected) => {
+  ])('refuses %s, with its position', async (_, text, expected) => {
     expect(await problemsOf(text)).toEqual(expected);
   });
 
-  it('has the address of its page for single sign-on, unless that has its own', async () => {
+  it('uses the URL of the page for single sign-on, unless a separate one is set', async () => {
     const signIn = 'issuer: "https://l.example.com", client_id: v, roles: { viewer: ["*"] }';
     const text = `${minimal}address: https://voxform.example.com/\n`;
     const { signIn: usual } = await load(`${text}sign_in: { ${signIn} }\n`);
@@ -227,7 +227,7 @@ retention: 1d
     expect(own).toMatchObject({ address: 'http://localhost:8080', session: 30 * 86_400_000 });
   });
 
-  it('may be a symbolic link, whose folder counts', async () => {
+  it("may be a symbolic link, and paths are relative to its target's folder", async () => {
     await using folder = await temporaryFolder({ 'elsewhere/fleet.yaml': minimal.replace('/srv', '.') });
     const file = path.join(folder.root, 'fleet.yaml');
     symlinkSync('elsewhere/fleet.yaml', file);
@@ -238,15 +238,15 @@ retention: 1d
     expect(sources).toMatchObject([{ path: path.join(folder.root, 'mounted/voices') }]);
   });
 
-  it('says how to name one where there is none', () => {
+  it('reports a missing file', () => {
     expect(() => loadFleetFile('/nowhere/fleet.yaml', {})).toThrow(
       '/nowhere/fleet.yaml: the file cannot be read: no such file',
     );
   });
 });
 
-describe('an address', () => {
-  it('has the project, but for the one at the root', () => {
+describe('address of a workspace', () => {
+  it('contains the project, except for a project at the root', () => {
     expect([fleetAddress('v', 'a/b', 'w'), fleetAddress('v', '.', 'w')]).toEqual(['v/a/b:w', 'v:w']);
   });
 
@@ -263,7 +263,7 @@ describe('an address', () => {
     expect(matchesAddress(pattern, address)).toBe(expected);
   });
 
-  it('goes by the first rule that matches', () => {
+  it('uses the first rule that matches', () => {
     const rules = ['*:a', 'v/x:*', '*'].map((pattern) => ({ pattern, mode: 'report', interval: 1 }) as const);
     expect(ruleFor(rules, 'v/x:a')?.pattern).toBe('*:a');
   });

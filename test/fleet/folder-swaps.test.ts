@@ -10,7 +10,7 @@ import { FolderProjects } from '../../src/fleet/sources/folder-projects.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 
-/** Puts a link, a pipe and a linked folder in the place of a file of its project, again and again. */
+/** Replaces a file of the project repeatedly by a link, a pipe and a linked folder. */
 const SWAPS = `
 const { linkSync, renameSync, rmSync, symlinkSync } = require('node:fs');
 const put = (from) => { linkSync(from, 'new'); renameSync('new', 'files/a.yaml'); };
@@ -23,7 +23,7 @@ for (;;) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
 }`;
 
-it('copies no file of another project, and waits for no pipe, whatever takes the place of a file meanwhile', async () => {
+it('copies no file of another project and waits for no pipe while files are being replaced', async () => {
   await using folder = await temporaryFolder({
     'projects/thief/own': 'own',
     'projects/thief/files/a.yaml': 'own',

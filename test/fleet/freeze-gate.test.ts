@@ -4,7 +4,7 @@ import type { Freeze } from '../../src/fleet/rows/freeze-rows.ts';
 
 const freeze: Freeze = { at: '2030-01-02T12:00:00.000Z', by: 'ann', because: 'incident 7' };
 
-/** A gate, and a database that answers after so many milliseconds. */
+/** Returns a gate, and a database that responds after this many milliseconds. */
 function gateWith({ takes = 0 }: { readonly takes?: number } = {}) {
   const world = { now: 0, freeze: undefined as Freeze | undefined, asked: 0, changes: [] as (Freeze | undefined)[] };
   const gate = new FreezeGate({
@@ -19,7 +19,7 @@ function gateWith({ takes = 0 }: { readonly takes?: number } = {}) {
   return { world, gate };
 }
 
-it('lets nothing be written a second after the freeze, whenever it was asked last', async () => {
+it('blocks all writes one second after the freeze, regardless of the last query', async () => {
   const { world, gate } = gateWith();
   expect(gate.mayWrite).toBe(false);
   await gate.renew();
@@ -38,7 +38,7 @@ it('lets nothing be written a second after the freeze, whenever it was asked las
   expect([began.aborted, gate.frozen.aborted]).toEqual([true, false]);
 });
 
-it('shares one query, and gives up where each takes too long', async () => {
+it('shares one query between callers, and gives up if each query is too slow', async () => {
   const { world, gate } = gateWith();
   await Promise.all([gate.renew(), gate.renew(), gate.check()]);
   expect(world.asked).toBe(1);

@@ -35,7 +35,7 @@ const holdOf = async (fleet: TestFleet): Promise<unknown> => {
   return last !== null && typeof last === 'object' && 'hold' in last ? last.hold : undefined;
 };
 
-it('finishes requests in flight when the fleet is frozen, and writes the rest after it', async () => {
+it('finishes requests in flight when the fleet is frozen, and writes the rest afterwards', async () => {
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
   const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('apply') });
   const { control, emulators, pg } = fleet;
@@ -56,7 +56,7 @@ it('finishes requests in flight when the fleet is frozen, and writes the rest af
     await fleet.until(async () => (await shown(fleet))?.asked === null);
     expect(writesTo(fleet)).toBe(written);
   });
-  await step('the history says who stopped the run, who held the next one, and why', async () => {
+  await step('the history contains who stopped the run, who held the next one, and why', async () => {
     const because = 'the fleet was frozen by ann: incident 7';
     const runs = await pg.sql(
       `SELECT result, summary->>'error' AS error, summary->>'held' AS held FROM voxform_fleet.runs WHERE address = '${ADDRESS}' ORDER BY id LIMIT 2`,
@@ -74,7 +74,7 @@ it('finishes requests in flight when the fleet is frozen, and writes the rest af
       expect.objectContaining({ result: 'skipped', error: because }),
     );
   });
-  await step('status and history name the person and the reason', async () => {
+  await step('status and history contain the person and the reason', async () => {
     const { frozen } = await control.status({});
     expect(frozen).toEqual({ ...freeze, at: expect.stringMatching(/Z$/) });
     expect(await control.unfreeze('bob')).toBe(true);
@@ -102,7 +102,7 @@ it('writes nothing while it cannot learn whether the fleet is frozen', async () 
   expect(writesTo(fleet)).toBe(written + 1);
 });
 
-it('stops a command that writes, after its requests in flight', async () => {
+it('stops a command that writes after its requests in flight', async () => {
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
   const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('report') });
   const acme = fleet.emulators.get('acme');
@@ -137,19 +137,19 @@ it('stops a command that writes, after its requests in flight', async () => {
   expect([acme?.world.agents.size, writesTo(fleet)]).toEqual([21, 21]);
 });
 
-it('keeps an approval while the fleet is frozen, and applies the plan after it', async () => {
+it('keeps an approval while the fleet is frozen, and applies the plan afterwards', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   const { control } = fleet;
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
   const plan = (await shown(fleet))?.plan?.id ?? '';
   await control.freeze(freeze);
-  // A process may write for less than a second after that.
+  // A process may write for less than a second after a freeze.
   await fleet.until(() => fleet.log.some((line) => line.includes('frozen by ann')));
   await control.approve(ADDRESS, plan, 'bob');
   await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
   expect([(await shown(fleet))?.plan, writesTo(fleet)]).toMatchObject([{ id: plan, state: 'approved', by: 'bob' }, 0]);
-  await step('a command may not write either', async () => {
+  await step('commands may not write either', async () => {
     const claim = { address: ADDRESS, holder: 'command', workspaceId: 'one', baseUrl: 'https://one.example.com' };
     await expect(control.claim(claim)).rejects.toThrow('frozen by ann');
   });
@@ -158,7 +158,7 @@ it('keeps an approval while the fleet is frozen, and applies the plan after it',
   expect(writesTo(fleet)).toBe(1);
 });
 
-it('lets a run that has not begun to write end as a plan', async () => {
+it('ends a run before its first write as a plan', async () => {
   let isFreezing = false;
   const fleet = await testFleet({
     projects: ['acme'],
@@ -214,11 +214,11 @@ it('keeps the approval of a plan whose run is stopped by a freeze before its fir
   expect(writesTo(fleet)).toBe(1);
 });
 
-it('tells receivers of a freeze that no process has seen', async () => {
+it('notifies receivers of a freeze that no process has seen', async () => {
   const { url, seen } = await listenHttp((_, response) => void response.end());
   const fleet = await testFleet({ projects: ['acme'], rules: rules('report') });
   await (await fleet.server()).stop('restart');
-  await step('and of its end', async () => {
+  await step('the end of the freeze is sent too', async () => {
     await fleet.control.freeze(freeze);
     await fleet.control.unfreeze('bob');
     const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
@@ -242,7 +242,7 @@ it('tells receivers of a freeze that no process has seen', async () => {
   ]);
 });
 
-it('tells receivers again what a process did not deliver before it died', async () => {
+it('resends notifications that a process did not deliver before it ended', async () => {
   let status = 503;
   const { url, seen } = await listenHttp((_, response) => void response.writeHead(status).end());
   const database = fleetDatabaseAt((await freshDatabase()).url);
@@ -266,7 +266,7 @@ it('tells receivers again what a process did not deliver before it died', async 
   await expect.poll(events).toEqual(['/a frozen', '/b frozen']);
   await endFreeze(database, 'bob');
   await first.end(0);
-  await step('the process is gone without an answer', async () => {
+  await step('the process is gone without a response', async () => {
     await database.query(`UPDATE voxform_fleet.processes SET heard_at = now() - interval '2 min' WHERE id = 'first'`);
     seen.length = 0;
     status = 200;
@@ -280,7 +280,7 @@ it('tells receivers again what a process did not deliver before it died', async 
   expect(seen).toHaveLength(4);
 });
 
-it('tells the end of a freeze while its beginning is still being told', async () => {
+it('sends the end of a freeze while its start is still being delivered', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await setUpTables(database);
   for (const id of ['first', 'second']) {

@@ -12,7 +12,7 @@ import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { fillFleet, largeLists } from './large-fleet.ts';
 import { costsOf, type Recorded, recording } from './statement-costs.ts';
 
-/** Three times as many as a list counts. */
+/** Three times the maximum that a list counts. */
 const WORKSPACES = 30_000;
 /** A list counts its matches and all workspaces, each up to 10,000. */
 const MOST_READ = 24_000;
@@ -59,12 +59,12 @@ it.each([
   ['the division of slots', resourceKindsInUse, 10],
   ['due work', (on: FleetDatabase) => takeDue(on, ['source-01']), 3000],
   ['the removal of old runs', (on: FleetDatabase) => removeExpiredRows(on, 101 * 86_400_000), 3000],
-] as const)('reads for %s what it needs', async (_, work, most) => {
+] as const)('reads only the necessary rows for %s', async (_, work, most) => {
   expect(await rowsRead(() => work(recorded))).toEqual(reads(most));
 });
 
 it.each(['status', 'since', 'address', 'due'] as const)(
-  'lists many workspaces by %s as it would few',
+  'lists many workspaces by %s at the cost of a few',
   { tags: ['long'] },
   async (order) => {
     const wanted = {
@@ -86,7 +86,7 @@ it.each(['status', 'since', 'address', 'due'] as const)(
   },
 );
 
-it('gives programs all workspaces in the order of addresses, and says where a number is not counted to its end', {
+it('lists all workspaces for programs in the order of addresses, and marks counts that are incomplete', {
   tags: ['long'],
 }, async () => {
   await using page = await runningPage({ source: readFleet({ database }), pollIntervalMs: 3_600_000 });

@@ -2,10 +2,10 @@ import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 
 const SOURCES = 20;
-/** Rows of a statement, so that none reaches the time limit of the database. */
+/** Rows per statement, so that no statement reaches the time limit of the database. */
 const AT_ONCE = 20_000;
 
-/** The address of workspace `n`, in SQL; the first source has a fifth of all workspaces, later ones fewer. */
+/** Returns SQL for the address of workspace `n`. The first source has a fifth of all workspaces, later ones fewer. */
 const addressIn = (all: number) => `format('source-%s/clients/client-%s:%s',
   lpad((1 + floor(${SOURCES} * power((n - 1)::float8 / ${all}, 2)))::text, 2, '0'), (n + 1) / 2, CASE n % 2 WHEN 0 THEN 'staging' ELSE 'production' END)`;
 
@@ -67,7 +67,7 @@ SELECT address, now() - (random() * 10 + nth * 10) * interval '1 day', 1.5, 'app
   md5((n / 5000)::text), 'process-1', json_build_object('result', 'ok', 'seconds', 1.5, 'records', 3, 'applied', json_build_object('update', 1), 'drift', json_build_array())
 FROM ${batch}, generate_series(9, 0, -1) AS nth`;
 
-/** Open plans, those of remaining actions, and as many that were decided. */
+/** Plans: open ones, those with remaining changes, and as many decided ones. */
 const PLANS = (
   batch: string,
 ) => `INSERT INTO voxform_fleet.plans (address, id, digest, plan, made_at, state, decided_by, decided_at)
@@ -100,7 +100,7 @@ INSERT INTO voxform_fleet.pull_plans (source, number, address, head, result, dig
 SELECT 'source-01', k, address, md5(k::text), 'changes', md5(address), '{"notes":[]}' FROM generate_series(1, 2000) AS k,
   LATERAL (SELECT address FROM voxform_fleet.workspaces WHERE source = 'source-01' ORDER BY address LIMIT 5) AS w`;
 
-/** Lists of the page of this fleet, in every order and with every filter. */
+/** The lists of the fleet's page, in every order and with every filter. */
 export const largeLists = [
   '/',
   '/workspaces',

@@ -16,7 +16,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A run of a workspace with one file. */
+/** Simulates a run of a workspace with one file. */
 async function run(loads: LoadCache, address: string): Promise<LastLoad> {
   const load = loads.take(address);
   await read(load);
@@ -33,7 +33,7 @@ async function read(load: LastLoad): Promise<void> {
   });
 }
 
-test('keeps loads where there are more workspaces than room, though they run in turn', async () => {
+test('keeps some loads if more workspaces run in turn than the cache can hold', async () => {
   const loads = new LoadCache(BYTES * 10);
   const last = new Map<string, LastLoad>();
   let again = 0;
@@ -45,12 +45,12 @@ test('keeps loads where there are more workspaces than room, though they run in 
       last.set(address, load);
     }
   }
-  // Ten of forty have room, in four of the five turns; few of them gave way to others.
+  // The cache holds ten of forty loads, reused in four of the five turns. Few of them are evicted.
   expect(again).toBeGreaterThan(25);
   expect(again).toBeLessThanOrEqual(40);
 });
 
-test('lets those that no longer run give way', async () => {
+test('evicts loads of workspaces that no longer run', async () => {
   const loads = new LoadCache(BYTES * 2);
   for (const address of ['gone:1', 'gone:2']) await run(loads, address);
   let again = 0;
@@ -62,20 +62,20 @@ test('lets those that no longer run give way', async () => {
   expect(again).toBeGreaterThan(50);
 });
 
-test('gives two runs of a workspace at a time a load each', async () => {
+test('gives two concurrent runs of a workspace a load each', async () => {
   const loads = new LoadCache();
   const first = await run(loads, 'clients:1');
   expect(loads.take('clients:1')).toBe(first);
   expect(loads.take('clients:1')).not.toBe(first);
 });
 
-test('keeps the others where one is larger than all the room', async () => {
+test('does not keep a load that is larger than the cache', async () => {
   const loads = new LoadCache(BYTES - 1);
   const large = await run(loads, 'clients:1');
   expect(loads.take('clients:1')).not.toBe(large);
 });
 
-test('remembers the drafts that were compared, also of loads that it does not keep', async () => {
+test('remembers compared drafts, even of loads that it does not keep', async () => {
   const loads = new LoadCache(BYTES - 1);
   const first = await run(loads, 'clients:1');
   first.comparedDrafts.set('agent', { inputs: 'a', unpublished: ['name'] });
@@ -86,7 +86,7 @@ test('remembers the drafts that were compared, also of loads that it does not ke
   expect(loads.take('clients:2').comparedDrafts.size).toBe(0);
 });
 
-test('has room for others after two runs of one workspace at a time', async () => {
+test('has room for other workspaces after two concurrent runs of one', async () => {
   const loads = new LoadCache(BYTES * 2);
   for (let turn = 0; turn < 5; turn++) {
     const [one, other] = [loads.take('clients:1'), loads.take('clients:1')];

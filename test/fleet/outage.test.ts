@@ -13,7 +13,7 @@ import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 
-it('says over HTTP that PostgreSQL is away, and goes on when it is back', async () => {
+it('reports a PostgreSQL outage over HTTP, and continues when the database is back', async () => {
   await using postgres = await startPostgres();
   const fleet = await testFleet({
     projects: ['acme'],
@@ -46,20 +46,20 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', async 
   };
   await fleet.until(async () => (await fleet.status('voices/acme:test')) === 'in-sync');
   expect(await codes()).toEqual([200, 200, 200, 200]);
-  await step('crashed', async () => {
+  await step('the database crashed', async () => {
     await postgres.stop('QUIT');
     expect((await codes()).slice(2)).toEqual([503, 503]);
     await postgres.start();
     await fleet.until(async () => (await codes()).every((code) => code === 200));
   });
-  await step('stopped', async () => {
+  await step('the database is stopped', async () => {
     await postgres.stop();
     later = 31_000;
     await fleet.until(async () => (await codes()).join() === '200,503,503,503');
     const { error } = (await (await fetch(`${listener.url}/metrics`)).json()) as { readonly error: string };
     expect(error).toMatch(/^cannot use the database of the fleet, postgres:\S+: connection refused \(Start/);
   });
-  await step('started again', async () => {
+  await step('the database is started again', async () => {
     await postgres.start();
     await fleet.until(async () => (await codes()).every((code) => code === 200));
   });
@@ -70,7 +70,7 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', async 
   expect(said.filter((line) => line.startsWith('error cannot use the database')).length).toBeGreaterThan(0);
 });
 
-it('is not ready while a statement that its work needs fails, whatever else succeeds', async () => {
+it('is not ready while a statement that its work needs fails, even if others succeed', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   let later = 0;
   const now = () => systemClock.now() + later;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { fleetDatabaseAt, withPageLimit } from '../../src/fleet/database/fleet-database.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 
-it('answers the runs of a process while slow requests to its page use the database', async () => {
+it('answers the queries of runs while slow requests to the page use the database', async () => {
   const { url } = await freshDatabase();
   const database = fleetDatabaseAt(url);
   const forPage = withPageLimit(database);

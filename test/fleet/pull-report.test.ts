@@ -24,7 +24,7 @@ const prompts = (before: string, after: string) =>
 
 const comment = (plans: readonly PullPlan[], host: HostName = 'github') => commentOf({ pull, plans, address }, host);
 
-/** The tags of a comment as a reader sees it, without those of Markdown itself. */
+/** Returns the tags of a comment as a reader sees them, without those of Markdown itself. */
 function tagsIn(text: string): string[] {
   const html = marked.parse(text, { async: false, gfm: true });
   return [...html.matchAll(/<(?!!--)\/?([a-z][a-z0-9]*)/gi)].map(([, name = '']) => name.toLowerCase());
@@ -33,7 +33,7 @@ const TAGS = new Set(
   'h2 h3 h4 p strong em code pre table thead tbody tr th td ul li input details summary sub a span br'.split(' '),
 );
 
-/** Text outside of fenced blocks. */
+/** Returns the text outside of fenced blocks. */
 const outside = (text: string): string => text.replace(/^(`{3,})\w*\n[\s\S]*?\n\1$/gm, '');
 
 const HOSTILE = [
@@ -67,11 +67,11 @@ function expectInert(text: string, host: HostName): void {
     .lexer(text)
     .filter(({ type }) => type !== 'space')
     .at(-1);
-  expect(last?.raw, 'the footer is in no block').toMatch(/^<sub>Plan of commit/);
+  expect(last?.raw, 'the footer is outside of all blocks').toMatch(/^<sub>Plan of commit/);
 }
 
-describe.each(hostNames)('a comment on %s', (host) => {
-  it.each(HOSTILE)('is inert: %j', (text) => {
+describe.each(hostNames)('comment on %s', (host) => {
+  it.each(HOSTILE)('escapes %j', (text) => {
     const notes = [text];
     const problem = { message: text, hint: text, places: [text, text] };
     const names = plan([resource(`Agent/${text}`, { reason: text })], { workspace: text });
@@ -88,7 +88,7 @@ describe.each(hostNames)('a comment on %s', (host) => {
     if (host === 'gitlab') expect(outside(written)).not.toMatch(/^\s*\//m);
   });
 
-  it('stays below the limit of the host and closes all blocks, whatever its size', { tags: ['long'] }, () => {
+  it('stays below the limit of the host and closes all blocks, at any size', { tags: ['long'] }, () => {
     const long = 'long text '.repeat(100_000);
     const many = (result: PullResult, count: number) =>
       Array.from({ length: count }, (_, index): PullPlan => {
@@ -130,7 +130,7 @@ describe.each(hostNames)('a comment on %s', (host) => {
   });
 });
 
-it('lists the problems of an invalid workspace one by one', () => {
+it('lists the problems of an invalid workspace individually', () => {
   const problem = { message: 'the manifests are not valid', places: ['a.yaml:1  one', 'b.yaml:2  two'] };
   const written = comment([{ ...planned(prompts('a', 'b')), plan: undefined, result: 'invalid', problem }]);
   const html = marked.parse(written, { async: false });
@@ -142,7 +142,7 @@ it.each(
     result,
     state: ['denied', 'invalid', 'failed'].includes(result) ? 'failure' : 'success',
   })),
-)('has the status $state for $result', ({ result, state }) => {
+)('sets the status $state for $result', ({ result, state }) => {
   const plans = [planned(prompts('a', 'b')), { ...planned(prompts('a', 'b')), result }];
   expect(statusOf({ pull, plans, address }).state).toBe(state);
 });
@@ -159,7 +159,7 @@ it.each(results.filter((result) => result !== 'changes' && result !== 'unchanged
   },
 );
 
-it('has a short status with a link that stays on the page', () => {
+it('sets a short status with a link that stays on the page', () => {
   const plans = Array.from({ length: 100_000 }, () => planned(prompts('a', 'b'), { result: 'failed' }));
   const hostile = { ...pull, source: '../@x?#\u0000' };
   for (const { description, url } of [

@@ -20,19 +20,19 @@ export const MANIFEST = 'clients/acme/manifests/agents.yaml';
 
 interface SceneOptions {
   readonly rule?: string;
-  /** Lines of `workspaces` that come before it. */
+  /** Lines of `workspaces` to insert before the default rule. */
   readonly rules?: string;
-  /** More of `pull_requests`. */
+  /** Additional settings in `pull_requests`. */
   readonly settings?: string;
-  /** More lines of the source. */
+  /** Additional lines of the source. */
   readonly source?: string;
-  /** More of the fleet file. */
+  /** Additional lines of the fleet file. */
   readonly fleet?: string;
-  /** Of the source, 1s by default. */
+  /** The interval of the source, 1s by default. */
   readonly interval?: string;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
-  /** More lines of the project file. */
+  /** Returns additional lines of the project file. */
   readonly project?: (emulator: Emulator) => string;
   readonly platform?: EmulatorOptions;
 }
@@ -46,10 +46,10 @@ export interface PullScene {
   readonly folder: Folder;
   readonly log: readonly string[];
   serve(): Promise<FleetServer>;
-  /** In a process of its own. */
+  /** Starts a serving process. */
   child(): Promise<FleetChild>;
   pull(number: number): Promise<ListedPull | undefined>;
-  /** Waits until the plans of its newest commit are reported. */
+  /** Waits until the plans of the newest commit are reported. */
   planned(number: number): Promise<ListedPull>;
   prompts(): readonly string[];
   until(what: () => boolean | Promise<boolean>, why: string): Promise<void>;
@@ -58,7 +58,7 @@ export interface PullScene {
 
 export const agents = (prompt: string, name = 'day'): string => agentManifest(name, prompt);
 
-/** A project in a repository on a host, in sync with its platform, and a fleet that plans its pull requests. */
+/** Creates a project in a repository on a host, in sync with its platform, and a fleet that plans its pull requests. */
 export async function pullScene(name: HostName, options: SceneOptions = {}): Promise<PullScene> {
   const {
     rule = 'mode: approve, approved_by: pull-request',
@@ -165,7 +165,7 @@ ${fleet}`,
   return scene;
 }
 
-/** Brings the workspace in sync, as a person who approves the first plan. */
+/** Brings the workspace in sync by approving its first plan. */
 export async function inSync({ control, until }: PullScene, address = ADDRESS): Promise<void> {
   const statusOf = async () => (await control.status({ address })).workspaces[0];
   await until(async () => (await statusOf().catch(() => undefined))?.status === 'waiting', 'the first plan waits');

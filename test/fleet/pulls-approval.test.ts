@@ -11,7 +11,7 @@ import { readFleet } from '../page/read-fleet.ts';
 import { step } from '../step.ts';
 import { agents, type PullScene, pullScene } from './pull-scene.ts';
 
-/** A workspace with a request that is planned at `Two.`, reviewed by nobody. */
+/** A workspace with a request that is planned at `Two.` and has no review. */
 interface Subject {
   readonly scene: PullScene;
   readonly host: CodeHostFake;
@@ -20,27 +20,27 @@ interface Subject {
   readonly address: string;
   readonly emulator: Emulator;
   readonly manifest: string;
-  /** The text of the prompt on the platform. */
+  /** Returns the prompt on the platform. */
   prompt(): string | undefined;
 }
 
 interface Case {
   readonly reason: string;
-  /** Settings of the workspace. */
+  /** Settings of the workspace rule. */
   readonly rule?: string;
   readonly files?: (subject: Pick<Subject, 'manifest' | 'emulator' | 'name'>) => Files;
   readonly author?: string;
   readonly fork?: string;
-  /** Before the plan: what happens to the new request. */
+  /** Acts on the new request before the plan. */
   readonly opened?: (subject: Subject) => void;
-  /** Between the plan and the merge. */
+  /** Acts between the plan and the merge. */
   readonly before?: (subject: Subject) => void;
   readonly merge: (subject: Subject) => void;
-  /** Part of the outcome; null if there is none. By default, that of an approved plan. */
+  /** Part of the expected outcome; null if there is none. By default, that of an approved plan. */
   readonly outcome?: RegExp | null | Readonly<Record<HostName, RegExp>>;
-  /** After the merge, if no plan waits. */
+  /** The expected status after the merge if no plan waits. */
   readonly status?: 'failed' | 'in-sync';
-  /** After the outcome: what changes it. */
+  /** Acts after the outcome to change it. */
   readonly later?: (subject: Subject) => Promise<void>;
 }
 
@@ -67,7 +67,7 @@ const push = (prompt: string) => (subject: Subject) => {
 };
 
 const CASES: Readonly<Record<string, Case>> = {
-  // The first one, while nobody else has changed the base: GitLab then moves the base to the head.
+  // This case runs first, before another one changes the base: GitLab then moves the base to the head.
   forward: {
     reason: 'a rebase merge of a branch that is up to date',
     before: mergeBy('rebase', approve('bob')),
@@ -76,12 +76,12 @@ const CASES: Readonly<Record<string, Case>> = {
   merged: { reason: 'a merge commit', merge: mergeBy('merge', approve('bob')) },
   squashed: { reason: 'a squash merge', merge: reviewed },
   rebased: {
-    reason: 'a rebase merge; GitLab rebases the branch itself, whose new commit nobody reviewed',
+    reason: 'a rebase merge; GitLab rebases the branch itself, and nobody reviewed its new commit',
     merge: mergeBy('rebase', approve('bob')),
     outcome: { github: APPROVED, gitlab: UNREPORTED },
   },
   late: {
-    reason: 'no review, until one is made after the merge',
+    reason: 'no review until one is added after the merge',
     merge: mergeBy('squash'),
     outcome: NONE,
     later: async (subject) => approve('bob')(subject),
@@ -119,7 +119,7 @@ const CASES: Readonly<Record<string, Case>> = {
     merge: mergeBy('squash', approve('bob'), ({ host, number }) => host.review(number, 'cara', 'request-changes')),
     outcome: /requested by cara/,
   },
-  needless: { reason: 'no review where none is required', rule: `${RULE}, reviews: 0`, merge: mergeBy('squash') },
+  needless: { reason: 'no review if none is required', rule: `${RULE}, reviews: 0`, merge: mergeBy('squash') },
   single: {
     reason: 'one of two reviews',
     rule: `${RULE}, reviews: 2`,
@@ -149,7 +149,7 @@ const CASES: Readonly<Record<string, Case>> = {
     outcome: DIFFERENT,
   },
   resolved: {
-    reason: 'a merge whose result is not that of the branch',
+    reason: 'a merge whose result differs from the branch',
     merge(subject) {
       reviewed(subject);
       subject.host.repository.push('main', { [subject.manifest]: agents('Two, after a conflict.') });
@@ -157,7 +157,7 @@ const CASES: Readonly<Record<string, Case>> = {
     outcome: DIFFERENT,
   },
   settings: {
-    reason: 'changed settings about secrets, state or platform',
+    reason: 'changed settings of secrets, state or platform',
     files: ({ name, emulator, manifest }) => ({
       [manifest]: agents('Two.'),
       [`clients/${name}/voxform.yaml`]: projectFile(emulator, 'limits: { concurrency: 2 }\n'),
@@ -166,7 +166,7 @@ const CASES: Readonly<Record<string, Case>> = {
     outcome: /changed settings/,
   },
   unreachable: {
-    reason: 'a platform that does not answer after the merge',
+    reason: 'a platform that is unavailable after the merge',
     files: ({ name, emulator, manifest }) => ({
       [manifest]: agents('Two.'),
       [`clients/${name}/voxform.yaml`]: projectFile(emulator).replace(emulator.url, 'http://127.0.0.1:9'),
@@ -225,7 +225,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-/** The rules about reviews are those of each host. What the fleet makes of them is the same. */
+/**
+ * Cases that do not depend on the host. Each host has its own rules for reviews; the fleet handles their results alike.
+ */
 const OF_ALL_HOSTS = [
   'forward',
   'merged',
@@ -252,7 +254,7 @@ function secondOf(subject: Subject): Subject {
 
 for (const hostName of hostNames)
   describe(`approval by review on ${hostName}`, () => {
-    it('approves exactly the reviewed plan, and otherwise asks a person and says why', async () => {
+    it('approves only the reviewed plan, and otherwise waits for approval and gives the reason', async () => {
       const names = Object.keys(CASES).filter((name) => hostName === 'github' || OF_ALL_HOSTS.includes(name));
       const emulators = new Map<string, Emulator>();
       const files: Record<string, string> = {};
@@ -303,7 +305,7 @@ for (const hostName of hostNames)
 
       await step('all requests are planned', allPlanned);
       for (const subject of subjects) subject.is.before?.(subject);
-      await step('so are their newer commits', allPlanned);
+      await step('their newer commits are planned too', allPlanned);
       for (const subject of subjects) subject.is.merge(subject);
 
       for (const subject of subjects) {
@@ -373,9 +375,9 @@ WHERE r.address = $1 AND r.result = 'approved' AND r.who <> 'carol'`,
   });
 
 it.each([
-  { mode: 'apply', reason: 'applies what is merged, whoever reviewed it' },
+  { mode: 'apply', reason: 'applies all merged changes, even without a review' },
   { mode: 'report', reason: 'applies nothing' },
-])('$mode: $reason', async ({ mode }) => {
+])('in mode $mode $reason', async ({ mode }) => {
   const scene = await pullScene('github', { rule: `mode: ${mode}` });
   const { host, control, until, prompts } = scene;
   await scene.serve();

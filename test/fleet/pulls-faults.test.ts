@@ -14,18 +14,18 @@ import { step } from '../step.ts';
 import { agents, inSync, MANIFEST, type PullScene, pullScene } from './pull-scene.ts';
 import { fleetFileIn } from './server-options.ts';
 
-/** Only due runs of the workspace that a step asks for. */
+/** Only requested runs of the workspace are due. */
 const RARE = { rules: '  "voices/*": { mode: approve, approved_by: pull-request, interval: 1h }' };
 const LIST = /^GET \S*(pulls|merge_requests) $/;
 const STATUS = /^POST \S*statuses\/\w+ $/;
 
-/** A new comment on a request. */
+/** Matches the creation of a comment on a request. */
 const adding = (number: number): RegExp => new RegExp(`^POST \\S*/${number}/(comments|notes) $`);
 
 const open = (host: CodeHostFake, branch: string, prompt = `Prompt of ${branch}.`): FakeRequest =>
   host.openRequest({ branch, files: { [MANIFEST]: agents(prompt) } });
 
-/** Exactly one comment, of the newest commit, and a status that says so. */
+/** Expects exactly one comment, for the newest commit, and a status for this commit. */
 async function expectReported(scene: PullScene, number: number): Promise<void> {
   const { host } = scene;
   await scene.planned(number);
@@ -39,7 +39,7 @@ const writesOf = (host: CodeHostFake): readonly string[] => host.writes.map(({ m
 
 describe('faults of a host', () => {
   for (const name of hostNames)
-    it(`reports each request once, whatever goes wrong with its comment and its status: ${name}`, async () => {
+    it(`does not prevent exactly one report of each request if its comment and its status fail: ${name}`, async () => {
       const scene = await pullScene(name, RARE);
       const { host } = scene;
       await scene.serve();
@@ -102,7 +102,7 @@ describe('faults of a host', () => {
       });
     });
 
-  it('waits while its host is away or refuses everything, and goes on without a second comment', async () => {
+  it('waits while the host is down or refuses all requests, and adds no second comment afterwards', async () => {
     const scene = await pullScene('gitlab', RARE);
     const { host, log } = scene;
     await scene.serve();
@@ -147,7 +147,7 @@ describe('faults of a host', () => {
       const failing = Array.from({ length: 5 }, () => ({ on: LIST, answer: { status: 502 } }) as const);
       await problemSaid(/502/, () => void host.faults.push(...failing));
     });
-    await step('it sends nothing for as long as its host asks', async () => {
+    await step("no request is sent before the host's Retry-After ends", async () => {
       const times: number[] = [];
       const answer = { status: 403, headers: { 'retry-after': '3' }, body: { message: 'secondary rate limit' } };
       const note = () => void times.push(Date.now());
@@ -164,7 +164,7 @@ describe('faults of a host', () => {
     expect(host.comments(number)).toMatchObject([{ id: comment?.id }]);
   });
 
-  it('drops work on what has changed, and goes on after a crash', async () => {
+  it('cancels work on outdated commits, and continues after a crash', async () => {
     let isHeld = false;
     const held: (() => void)[] = [];
     const arrived: string[] = [];
@@ -199,7 +199,7 @@ describe('faults of a host', () => {
     const pushed = open(host, 'pushed');
     await step('a newer commit ends the run of an older one', async () => {
       hold();
-      // The plan of the first commit never gets an answer.
+      // The plan of the first commit never receives a response.
       host.push(pushed.number, { [MANIFEST]: agents('Older.') });
       const older = host.headOf(pushed) ?? '';
       await until(() => arrived.length > 0, 'a plan reads the platform');
@@ -212,7 +212,7 @@ describe('faults of a host', () => {
       expect(host.comments(pushed.number)[0]?.body).not.toContain('Older.');
     });
 
-    const closed = await step('a closed request gets nothing more', async () => {
+    const closed = await step('a closed request gets no more reports', async () => {
       hold();
       const request = open(host, 'closed');
       await until(() => arrived.length > 0, 'a plan reads the platform');
@@ -267,7 +267,7 @@ describe('faults of a host', () => {
       await Promise.all([first.stop('for the next step'), second.stop('for the next step')]);
     });
 
-    await step('a process that is killed between the comment and the status', async () => {
+    await step('a process is killed between the comment and the status', async () => {
       const child = await scene.child();
       const { number } = open(host, 'killed');
       const kill = (): void => child.kill('SIGKILL');
@@ -286,7 +286,7 @@ describe('faults of a host', () => {
   });
 });
 
-it('looks at the requests of a source at once for an event of its host', async () => {
+it('checks the requests of a source immediately on an event of its host', async () => {
   const SECRET = 'a-secret-of-the-webhook';
   const scene = await pullScene('github', {
     ...RARE,
@@ -322,12 +322,12 @@ it('looks at the requests of a source at once for an event of its host', async (
   await scene.until(() => scene.prompts().some((each) => each.includes('Prompt of event.')), 'it is applied');
 });
 
-/** Time passes: what a process that is gone has claimed is free. */
+/** Lets time pass until the claims of an ended process expire. */
 async function claimsExpire({ database }: PullScene): Promise<void> {
   await database.query('UPDATE voxform_fleet.pulls SET until = now() WHERE until IS NOT NULL');
 }
 
-/** Nobody can use the database until it ends. */
+/** Makes the database unavailable until the result is disposed of. */
 async function outageOf({ pg }: PullScene): Promise<AsyncDisposable & { end(): Promise<void> }> {
   const admin = fleetDatabaseAt((await postgresServer()).url('postgres'));
   await admin.query(`ALTER DATABASE ${pg.name} ALLOW_CONNECTIONS false`);

@@ -20,7 +20,7 @@ const SECOND = 'voices/clients/acme:second';
 const APPLY = 'mode: apply';
 const SECRET = 'secret-of-the-language-model';
 
-/** A server of the author of a request. Nothing may reach it. */
+/** Starts a server of the request's author. Nothing may contact it. */
 async function hostileServer(): Promise<{ readonly url: string; readonly requests: readonly string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ FROM voxform_fleet.pull_plans WHERE number = $1 ORDER BY address`,
   return rows as unknown as readonly StoredPlan[];
 }
 
-/** Everything that runs of a workspace write. */
+/** Returns everything that runs of a workspace write. */
 async function writtenIn({ database, emulator }: PullScene): Promise<unknown> {
   const rows = await Promise.all(
     [
@@ -68,7 +68,7 @@ async function writtenIn({ database, emulator }: PullScene): Promise<unknown> {
   return { rows, writes: emulator.requests.filter(({ method }) => method !== 'GET').length };
 }
 
-/** No run of the workspaces is due from now on. */
+/** Makes no more runs of these workspaces due. */
 async function paused(scene: PullScene, addresses: readonly string[]): Promise<void> {
   const { control, until } = scene;
   const isSynced = async (address: string) => {
@@ -180,7 +180,7 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
   const requests = [settings, files, without, weaker, threat, fresh, one];
   for (const { number } of requests) await scene.planned(number);
 
-  await step('its own settings are not used, and it says so', async () => {
+  await step('the settings of the request are ignored, and the report states this', async () => {
     const plans = await plansOf(scene, settings);
     expect(plans).toMatchObject([
       { address: SECOND, result: 'changes', digest: null },
@@ -209,7 +209,7 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
     ]);
   });
 
-  await step('policies of the base and of the fleet hold', async () => {
+  await step('policies of the base and of the fleet apply', async () => {
     for (const [request, rules] of [
       [without, ['no-insults', 'night-stays']],
       [weaker, ['night-stays']],
@@ -225,7 +225,7 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
     }
   });
 
-  await step('new workspaces and projects are listed, and none is planned', async () => {
+  await step('new workspaces and projects are listed, but not planned', async () => {
     const plans = await plansOf(scene, fresh);
     expect(plans.map(({ address, result, digest }) => [address, result, digest])).toEqual([
       ['voices/clients/acme:constructor', 'new', null],
@@ -237,7 +237,7 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
     expect(commentOf(scene, fresh)).toContain('Agent/day');
   });
 
-  await step('a workspace that did not change is not planned', async () => {
+  await step('an unchanged workspace is not planned', async () => {
     expect(await plansOf(scene, one)).toMatchObject([{ address: SECOND, result: 'changes' }]);
   });
 
@@ -252,7 +252,7 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
   });
 });
 
-/** A commit on top of a request, with a symbolic link. */
+/** Pushes a commit with a symbolic link on top of a request. */
 function pushLink({ host, folder }: PullScene, request: FakeRequest, [file, target]: readonly [string, string]): void {
   const env = {
     ...process.env,
@@ -349,7 +349,7 @@ it('validates requests from forks without secrets, environment, commands and pla
     expect(commentOf(scene, secrets)).not.toMatch(/<script>|@ann|^\/merge/m);
   });
 
-  await step('a fork cannot make the fleet check out any number of projects', async () => {
+  await step('a fork cannot make the fleet check out an unlimited number of projects', async () => {
     const files = Array.from(
       { length: 21 },
       (_, index) => [`clients/many-${index}/voxform.yaml`, 'version: 1\n'] as const,
@@ -368,7 +368,7 @@ it('validates requests from forks without secrets, environment, commands and pla
     expect(commentOf(scene, insult)).toContain('no-insults');
   });
 
-  await step('projects that cannot be read are invalid, and no file outside is read', async () => {
+  await step('unreadable projects are invalid, and no file outside is read', async () => {
     const plans = await plansOf(scene, forms);
     expect(plans.map(({ address, result }) => [address, result])).toEqual([
       [ADDRESS, 'invalid'],

@@ -18,7 +18,7 @@ it('plans a request, reports it, and applies the reviewed plan after the merge',
   });
   const { number } = request;
 
-  await step('it has one comment and one status', async () => {
+  await step('the request has one comment and one status', async () => {
     const { workspaces } = await scene.planned(number);
     expect(workspaces).toMatchObject([{ address: ADDRESS, result: 'changes' }]);
     const [comment, ...others] = host.comments(number);

@@ -32,10 +32,10 @@ const takenFrom = async (queue: Queue, most: number, without: string[] = []) =>
   (await queue.take(most, without)).map(({ address }) => address);
 
 for (const [kind, newDatabase] of Object.entries(newDatabases))
-  describe(`the queue of a fleet in a database of the kind ${kind}`, {
+  describe(`queue of a fleet in a database of the kind ${kind}`, {
     tags: kind === 'PostgreSQL' ? [] : ['long'],
   }, () => {
-    it('gives each workspace that is due to one process, and has nothing left of runs that are done', async () => {
+    it('gives each due workspace to one process, and keeps no job of a finished run', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
       const names = ['a', 'b', 'c', 'd'];
@@ -45,7 +45,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       const [some, others] = await Promise.all([queue.take(2, []), queue.take(10, [])]);
       const jobs = [...some, ...others];
       expect(jobs.map(({ address }) => address).sort()).toEqual(names.map((name) => memberNamed(name).address));
-      await step('a workspace that is being run gets no second job', async () => {
+      await step('a running workspace gets no second job', async () => {
         await allDue(database);
         expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
         expect(await takenFrom(queue, 10)).toEqual([]);
@@ -58,7 +58,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(rows).toEqual([{ status: 'in-sync', later: true }]);
     });
 
-    it('runs a workspace whose names are as long as a project may have them', async () => {
+    it('runs a workspace with names of the maximum length', async () => {
       // Random characters, because an index entry is compressed.
       const random = (length: number, first: string, count: number) =>
         Array.from({ length }, () => String.fromCharCode(first.charCodeAt(0) + randomInt(count))).join('');
@@ -79,7 +79,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await database.query('SELECT status FROM voxform_fleet.workspaces')).toEqual([{ status: 'in-sync' }]);
     });
 
-    it('counts the age of a workspace that was never checked since it is known', async () => {
+    it('counts the age of a workspace that was never checked from its discovery', async () => {
       const database = await newDatabase();
       await setUpTables(database);
       await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
@@ -91,7 +91,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
     });
 
-    it('counts as late what is due, also while it waits in the queue, until its run begins', async () => {
+    it('counts a due workspace as late until its run starts, even while it is queued', async () => {
       const database = await newDatabase();
       await setUpTables(database);
       await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
@@ -105,7 +105,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await minutes()).toBe(120);
       await queue.take(1, []);
       expect(await minutes()).toBe(60);
-      await step('what is paused is not late', async () => {
+      await step('a paused workspace is not late', async () => {
         await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
         expect(await minutes()).toBe(0);
         await database.query(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
@@ -114,11 +114,11 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await minutes()).toBe(0);
     });
 
-    it('lets one of several addresses begin with a workspace, and then none of them until they differ', async () => {
+    it('starts a workspace with several addresses under one, then under none until they differ', async () => {
       const database = await newDatabase();
       await setUpTables(database);
       const names = ['a', 'b', 'c'];
-      // Found by a process whose environment does not set it.
+      // The address is found by a process whose environment lacks the variable.
       const members = names.map((name) => memberNamed(name, { baseUrl: undefined }));
       await discover(database, contentsOf(members));
       const claim = (name: string, workspaceId = 'one') => {
@@ -136,14 +136,14 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
         database,
         names.map((name) => `job-${name}`),
       );
-      await step('also after the first run is over', async () => {
+      await step('none starts after the first run has ended', async () => {
         expect(await claim('a')).toContain('voices/b:production and voices/c:production are the same');
         const rows = await rowsToRun(database, [
           { id: 'x', retryCount: 0, address: memberNamed('a').address, due: new Date().toISOString() },
         ]);
         expect([...rows.values()].map(({ conflict }) => messageOf(conflict))).toEqual([await claim('a')]);
       });
-      await step('with the reason that a process knows which has both sources of a project', async () => {
+      await step('the reason comes from a process that knows both sources of the project', async () => {
         const refused = 'voices/b and voices/a are the same project; neither runs';
         await discover(database, contentsOf(members.map((each, index) => (index === 1 ? { ...each, refused } : each))));
         await database.query(
@@ -151,14 +151,14 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
         );
         expect(await claim('a')).toContain(refused);
       });
-      await step('each may begin once it is another one, again and again', async () => {
+      await step('each may start once it refers to a different workspace, repeatedly', async () => {
         await database.query('DELETE FROM voxform_fleet.claims');
         for (const name of [...names, ...names])
           expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
       });
     });
 
-    it('keeps a workspace claimed for an address until the last of its holders is done', async () => {
+    it('keeps a workspace claimed for an address until its last holder has finished', async () => {
       const database = await newDatabase();
       await setUpTables(database);
       const claim = (address: string, holder: string) =>
@@ -176,7 +176,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
         await releaseWorkspaces(database, [done]);
       }
       expect(await claim('b', 'other')).toBe('begun');
-      await step('or until it is not renewed any more', async () => {
+      await step('the claim also ends when it is no longer renewed', async () => {
         await database.query(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
         expect(await claim('a', 'run')).toBe('begun');
         await releaseWorkspaces(database, ['run']);
@@ -184,7 +184,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       });
     });
 
-    it('runs what changed first, then what is due for longest, and can leave out an origin, a source or a project', async () => {
+    it('runs changed workspaces first, then the longest due, and can exclude groups', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
       const slow = { baseUrl: 'https://slow.example.com/eu' };
@@ -194,7 +194,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
         `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
       );
       await scheduleDue(database, queue, ['voices']);
-      await step('a job that waits becomes urgent where its workspace changes', async () => {
+      await step('a queued job becomes urgent when its workspace changes', async () => {
         await discover(
           database,
           contentsOf([...names.slice(0, 2), memberNamed('c', { version: '2' }), memberNamed('s', slow)]),
@@ -212,7 +212,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await takenFrom(queue, 1)).toEqual([memberNamed('s').address]);
     });
 
-    it('gives the job of a silent process to another, and lets the first write nothing any more', async () => {
+    it('gives the job of a process without heartbeats to another one, and blocks its writes', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
       await discover(database, contentsOf([memberNamed('a')]));
@@ -233,7 +233,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await jobsIn(database)).toEqual([]);
     });
 
-    it('keeps the rejection of a plan that a run under way makes again', async () => {
+    it('keeps the rejection of a plan that a current run produces again', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
       await discover(database, contentsOf([memberNamed('a')]));
@@ -254,7 +254,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
       expect(await control.approve(address, plan.id.slice(0, 6), 'bob')).toBe(plan.id);
     });
 
-    it('keeps what was asked for while a run was under way, and backs off for as long as a run says', async () => {
+    it('keeps requests made during a run, and backs off for as long as a run demands', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
       await discover(database, contentsOf([memberNamed('a'), memberNamed('b', { interval: 1000 })]));
@@ -276,7 +276,7 @@ for (const [kind, newDatabase] of Object.entries(newDatabases))
     });
   });
 
-it('writes what a run found while its workspace is put into the queue again, without a deadlock', async () => {
+it('stores the results of a run while its workspace is queued again, without a deadlock', async () => {
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   const queue = await openQueue(database);
@@ -323,7 +323,7 @@ it('lets runs of other workspaces write while a project changes', async () => {
   ]);
 });
 
-it('keeps a workspace that vanished as long as it has records, and gives it no turn', async () => {
+it('keeps a removed workspace as long as it has records, but does not run it', async () => {
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   const queue = await openQueue(database);
@@ -336,7 +336,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   expect(rows).toEqual([{ address: memberNamed('a').address, gone: true }]);
   await allDue(database);
   expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
-  await step('a project that is broken keeps its workspaces', async () => {
+  await step('a broken project keeps its workspaces', async () => {
     await discover(database, contentsOf([memberNamed('a')]));
     const broken = { project: 'a', version: '9', commit: 'c9', problem: 'no voxform.yaml', members: [] };
     await discover(database, contentsOf([], [broken]));
@@ -348,7 +348,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
       asked_why: 'changed',
     });
   });
-  await step('so does a folder that is too large to be searched', async () => {
+  await step('the workspaces of a folder that is too large to search are kept', async () => {
     await discover(database, contentsOf([memberNamed('a/b')]));
     const unknown = {
       project: 'a',
@@ -364,7 +364,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   });
 });
 
-it('lets another process fetch once the one that fetches was silent, and only the last one write', async () => {
+it('lets another process fetch after missed heartbeats of the first, and only the last one write', async () => {
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
@@ -389,7 +389,7 @@ it('lets another process fetch once the one that fetches was silent, and only th
   expect(await claim()).toHaveLength(1);
 });
 
-it('tells in words what its look at its own tables runs into', async () => {
+it('reports errors of its maintenance queries as readable messages', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const database = await newDatabases.PostgreSQL?.();

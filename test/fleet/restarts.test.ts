@@ -16,7 +16,7 @@ import { testFleet } from './test-fleet.ts';
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const acme = 'voices/acme:test';
 
-it('keeps the last valid manifests in force after a restart', { tags: ['long'] }, async () => {
+it('uses the last valid manifests after a restart', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const emulator = fleet.emulators.get('acme');
   if (emulator === undefined) throw new Error('no platform');
@@ -41,8 +41,10 @@ it('keeps the last valid manifests in force after a restart', { tags: ['long'] }
     expect([restored?.prompt_config?.prompt, writes() - before]).toEqual(['One.', 1]);
     expect((await row())?.status).toBe('invalid');
   };
-  await step('invalid manifests', () => restartWith('manifests/a.yaml', 'kind: Agentt\n', 'unknown kind \\"Agentt\\"'));
-  await step('a project that is too large to be read', () =>
+  await step('the manifests are invalid', () =>
+    restartWith('manifests/a.yaml', 'kind: Agentt\n', 'unknown kind \\"Agentt\\"'),
+  );
+  await step('a project is too large to read', () =>
     restartWith('manifests/large.yaml', '#'.repeat(1_100_000), 'more than 1 MiB'),
   );
 });
@@ -66,7 +68,7 @@ it('keeps the status of a workspace whose load is stopped', { tags: ['long'] }, 
   expect(workspaces).toMatchObject([{ status: 'in-sync', last: { problems: [] } }]);
 });
 
-it('tells a receiver at least once, and nothing again that was delivered', { tags: ['long'] }, async () => {
+it('notifies a receiver at least once, and does not repeat delivered notifications', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
   const emulator = fleet.emulators.get('acme');
   if (emulator === undefined) throw new Error('no platform');
@@ -93,19 +95,19 @@ it('tells a receiver at least once, and nothing again that was delivered', { tag
     await notifications.end(isSilent ? 0 : 10_000);
   };
   const events = () => seen.map(({ body }) => JSON.parse(body).event);
-  await step('by a process that ends before the answer', serveOnce);
+  await step('a process ends before it receives the response', serveOnce);
   expect(events()).toEqual(['changes']);
   isSilent = false;
-  await step('by the next one, which cannot know', serveOnce);
+  await step('the next process cannot know this, and sends the notification again', serveOnce);
   expect(events()).toEqual(['changes', 'changes']);
-  await step('and not again', serveOnce);
+  await step('the notification is not sent again', serveOnce);
   expect(seen).toHaveLength(2);
   await fleet.write('acme', 'Two.');
-  await step('but of others', serveOnce);
+  await step('notifications of other events are sent', serveOnce);
   expect(seen).toHaveLength(3);
 });
 
-it('refuses to begin a second state beside a local one, and says how to move it', async () => {
+it('refuses to create a second state beside a local one, and explains how to move it', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const cwd = path.join(fleet.folder.root, 'acme');
   const env = { VOXFORM_API_KEY: KEY, FLEET_DATABASE_URL: fleet.pg.url };
@@ -117,7 +119,7 @@ it('refuses to begin a second state beside a local one, and says how to move it'
   expect(error).toContain('acme/.voxform/test.state.json, with 1 record, belongs to the same workspace');
   const [, words = ''] = /Move it here: voxform ([^.]*\.voxform\S*\.json)\. To start/.exec(error) ?? [];
   expect(words).toBe(`fleet exec ${acme} -- state move --from acme/.voxform/test.state.json`);
-  await step('which then goes on in the fleet', async () => {
+  await step('the moved state continues in the fleet', async () => {
     const { VOXFORM_API_KEY: _, ...own } = env;
     const moved = await command(words.split(' '), { cwd: fleet.folder.root, env: own });
     expect([moved.code, moved.stderr]).toEqual([0, expect.any(String)]);

@@ -9,12 +9,12 @@ const RUNS = `INSERT INTO voxform_fleet.runs (address, started_at, seconds, mode
 SELECT 'a', now() - interval '2 days', 1, 'apply', 'ok', 'p', json '{}' FROM generate_series(1, 10000)
 UNION ALL SELECT 'a', now(), 1, 'apply', 'ok', 'p', json '{}'`;
 
-/** A freeze that lasts is kept, however old it is. */
+/** A current freeze is kept, regardless of its age. */
 const FREEZES = `INSERT INTO voxform_fleet.freezes (by, because, at, ended_at) VALUES ('ann', 'old', now() - interval '3 days', now() - interval '2 days'),
   ('ann', 'recent', now() - interval '3 days', now()), ('ann', 'in force', now() - interval '3 days', NULL)`;
 
 it.each(Object.entries(newDatabases))(
-  'old runs are removed in batches, with ended freezes, and no others: %s',
+  'removes old runs in batches, with ended freezes, and keeps all others: %s',
   { tags: ['long'] },
   async (_, open) => {
     const database = await open();
@@ -28,7 +28,7 @@ it.each(Object.entries(newDatabases))(
       return rows;
     };
     await removeExpiredRows({ ...database, query }, 86_400_000);
-    // Runs, freezes, plans, pull requests.
+    // The statements remove runs, freezes, plans and pull requests.
     expect(removed).toEqual([...Array(10).fill(1000), 0, 1, 0, 0]);
     expect(await database.query('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 1 }]);
     const freezes = await database.query('SELECT because FROM voxform_fleet.freezes ORDER BY because');
@@ -36,7 +36,7 @@ it.each(Object.entries(newDatabases))(
   },
 );
 
-it('old runs are removed by processes that live for a minute', async () => {
+it('removes old runs even if each process lives only for a minute', async () => {
   const fleet = await testFleet({ projects: [] });
   await setUpTables(fleet.database);
   await fleet.database.query(RUNS);

@@ -11,7 +11,7 @@ import { type TestFleet, testFleet } from './test-fleet.ts';
 const acme = 'voices/acme:test';
 const rule = (mode: string, interval = '1h') => `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
 
-/** Waits for so many signs of life: long enough for many looks for work. */
+/** Waits for this many heartbeats: long enough for many polls. */
 async function beats({ pg }: TestFleet, count: number): Promise<void> {
   const heard = async () =>
     String((await pg.sql('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes'))[0]?.at);
@@ -31,8 +31,8 @@ async function applyAndStop(fleet: TestFleet, count: number): Promise<void> {
 
 it.each([
   { reason: 'the source cannot be fetched', isReachable: false },
-  { reason: 'another process enters the rules before', isReachable: true },
-])('runs by the rules of its own fleet file where $reason', async ({ isReachable }) => {
+  { reason: 'another process stored its rules before', isReachable: true },
+])('uses the rules of its own fleet file if $reason', async ({ isReachable }) => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   await applyAndStop(fleet, 1);
   const emulator = fleet.emulators.get('acme');
@@ -62,7 +62,7 @@ it.each([
   expect((await fleet.control.status({})).workspaces).toMatchObject([{ intervalSeconds: 7200 }]);
 });
 
-it('runs nothing of a source before it has entered the contents', async () => {
+it('runs no workspace of a source before it has stored its contents', async () => {
   const fleet = await testFleet({ projects: ['acme', 'beta'], rules: rule('apply') });
   await applyAndStop(fleet, 2);
   const text = (project: string) => readFileSync(path.join(fleet.folder.root, project, 'voxform.yaml'), 'utf8');
@@ -90,7 +90,7 @@ sources: { others: { path: ., projects: ["beta"] }, voices: { path: ., projects:
 ${rule('apply')}
 `;
 
-it('runs nothing before it has looked at every source: two may hold one workspace', async () => {
+it('runs nothing before it has read every source, as two may contain one workspace', async () => {
   const fleet = await testFleet({ projects: ['acme', 'beta'] });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
   await fleet.folder.write('beta/voxform.yaml', project);
@@ -113,9 +113,9 @@ it('runs nothing before it has looked at every source: two may hold one workspac
 });
 
 it.each([
-  { reason: 'is known from before', isKnown: true },
+  { reason: 'is known from earlier', isKnown: true },
   { reason: 'was never fetched', isKnown: false },
-])('does not wait forever for a source that hangs and $reason', async ({ isKnown }) => {
+])('does not wait indefinitely for a source that hangs and $reason', async ({ isKnown }) => {
   const fleet = await testFleet({ projects: ['acme', 'beta'] });
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
   if (isKnown) await applyAndStop(fleet, 2);
@@ -135,7 +135,7 @@ it.each([
   expect(fleet.told.slice(before).map(({ address }) => address)).toEqual([acme]);
 });
 
-it('leaves workspaces of sources that its fleet file does not name to other processes', async () => {
+it('leaves workspaces of sources outside its fleet file to other processes', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'other' });
   await fleet.folder.write(
@@ -153,7 +153,7 @@ it('leaves workspaces of sources that its fleet file does not name to other proc
   await other.stop('over');
 });
 
-it('says of a project in two sources the same, whichever process knows both', async () => {
+it('reports a project in two sources identically, whichever process knows both', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
@@ -185,7 +185,7 @@ it('says of a project in two sources the same, whichever process knows both', as
   }
 });
 
-it('has the workspaces of a source vanish that no fleet file names, until one does again', async () => {
+it('removes the workspaces of a source that no fleet file names, until one names it again', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'again' });
   await applyAndStop(fleet, 1);

@@ -13,7 +13,7 @@ import { type TestFleet, testFleet } from './test-fleet.ts';
 const ADDRESS = 'voices/acme:test';
 const PROMPT = 'Greet each caller with the word periwinkle.';
 
-/** Everything in the database. */
+/** Returns all contents of the database. */
 async function contents({ pg }: TestFleet): Promise<string> {
   const tables = await pg.sql(
     `SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema LIKE 'voxform%'`,
@@ -49,7 +49,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
       { prompt: PROMPT },
     ]);
   });
-  await step('its next plan says which fields change', async () => {
+  await step('its next plan lists the changed fields', async () => {
     await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Twice.`));
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
     expect(await fleet.control.plan(ADDRESS)).toMatchObject({
@@ -57,7 +57,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     });
     await approve();
   });
-  await step('the page of the resource has no value of it either', async () => {
+  await step('the page of the resource contains no value either', async () => {
     const source = readFleet(fleet);
     await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Thrice.`));
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
@@ -65,7 +65,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     expect(detail?.resource).toMatchObject({ isComplete: false, fields: [{ path: 'prompt_config.prompt' }] });
     expect(JSON.stringify(detail)).not.toContain('periwinkle');
   });
-  await step('its compared versions name fields alone', async () => {
+  await step('its compared versions contain only field names', async () => {
     const [agent = ''] = emulator.world.agents.keys();
     emulator.dashboard.publishAgent(agent);
     emulator.dashboard.edit('agents', agent, { prompt_config: { prompt: `${PROMPT} Once.` } });

@@ -17,7 +17,7 @@ metadata: { name: front-desk }
 spec: { number: "+4930123456", nickname: Front desk }
 `;
 
-it('finds workspaces and resources by name, phone number and id, as the last run knew them', async () => {
+it('finds workspaces and resources by name, phone number and id, as of the last run', async () => {
   const rules = 'workspaces: { "*": { mode: apply, interval: 1h } }';
   const fleet = await testFleet({ projects: ['acme-dental', 'beta'], rules });
   const { database, control, folder, emulators } = fleet;
@@ -49,7 +49,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
     ['cme', []],
   ] as const)
     expect([text, (await find(text)).sort()]).toEqual([text, [...found].sort()]);
-  await step('lists what was found, exact names and urgent workspaces first', async () => {
+  await step('lists results with exact names and urgent workspaces first', async () => {
     const found = async (text: string) => (await searchTerms(database, text, 200)).hits;
     expect(await found('3456')).toMatchObject([{ match: '4930123456' }]);
     const first = async (text: string) => (await found(text))[0]?.address;
@@ -67,7 +67,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
     expect(day.at(-1)?.runs).toBeGreaterThanOrEqual(2);
     expect(day.reduce((sum, { failed, drifted }) => sum + failed + drifted, 0)).toBe(0);
   });
-  await step('forgets what left the manifests, and a removed workspace', async () => {
+  await step('resources that left the manifests and removed workspaces are no longer found', async () => {
     await folder.write('acme-dental/manifests/n.yaml', '# nothing\n');
     await fleet.until(async () => (await find('desk')).length === 0);
     await database.query('DELETE FROM voxform_fleet.workspaces WHERE address = $1', ADDRESS);
@@ -75,7 +75,7 @@ it('finds workspaces and resources by name, phone number and id, as the last run
   });
 });
 
-it('reads no more than the first terms, however many begin alike', async () => {
+it('reads only the first matching terms, even if many share a prefix', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
   const rows = await database.query('SELECT address FROM voxform_fleet.workspaces');

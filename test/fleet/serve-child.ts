@@ -3,7 +3,9 @@ import { FleetServer } from '../../src/fleet/serve.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 import { fleetFileIn, serverOptions } from './server-options.ts';
 
-/* A process that serves the fleet of a folder, and says what it does a line each: node serve-child.ts FOLDER URL SECRETS */
+/*
+ * Serves the fleet of a folder in a process, and prints events as one line each: node serve-child.ts FOLDER URL SECRETS
+ */
 
 const [folder = '', url = '', secretsJson = '{}'] = process.argv.slice(2);
 const secrets = JSON.parse(secretsJson) as Readonly<Record<string, string>>;
@@ -20,7 +22,7 @@ const { hosts } = openPullHosts({
 const server = await FleetServer.begin({
   ...serverOptions(folder, { url, home: 'child', secrets }),
   pullHosts: hosts,
-  // It hears from nobody but the state that another process has its run.
+  // The process learns only from the state that another process has its run.
   timing: { tick: 100, beat: 600_000, heartbeatTimeout: 30_000 },
   log,
   onRun: ({ address }, { report }) => say({ event: 'run', address, result: report?.result }),

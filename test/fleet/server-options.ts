@@ -13,7 +13,7 @@ export function fleetFileIn(folder: string, env: Readonly<Record<string, string>
   return loadFleetFile(path.join(folder, 'fleet.yaml'), env);
 }
 
-/** How a process serves the fleet of a folder in tests: it looks for work all the time. */
+/** Returns options for a process that serves the fleet of a folder in tests and polls constantly. */
 export function serverOptions(
   folder: string,
   { url, home, secrets }: { url: string; home: string; secrets?: Readonly<Record<string, string>> | undefined },

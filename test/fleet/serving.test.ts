@@ -20,19 +20,19 @@ const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const names = ['one', 'two', 'three', 'four', 'five', 'six'];
 const addressOf = (project: string) => `voices/${project}:test`;
 
-it('applies every workspace once with several processes, and has nothing left of it but its rows', async () => {
+it('applies every workspace once with several processes, and leaves only table rows', async () => {
   const fleet = await testFleet({ projects: names, rules: APPLY });
   await Promise.all([fleet.server(), fleet.server()]);
   await fleet.until(async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === 6);
   for (const [project, { requests }] of fleet.emulators) {
     expect([project, requests.filter(({ method }) => method === 'POST').length]).toEqual([project, 1]);
   }
-  await step('runs before its turn what a person asks for', async () => {
+  await step('runs requested workspaces immediately', async () => {
     await fleet.control.run(names.map(addressOf), 'ann');
     await fleet.until(() => fleet.told.length >= 12);
   });
   expect(fleet.told.filter(({ report }) => report?.result !== 'ok')).toEqual([]);
-  await step('a change begins a run', async () => {
+  await step('a change starts a run', async () => {
     await fleet.write('three', 'Two.');
     await fleet.until(() =>
       fleet.told.some(({ report }) => report?.applied.some(({ action }) => action === 'update') === true),
@@ -42,7 +42,7 @@ it('applies every workspace once with several processes, and has nothing left of
   expect([counts['in-sync'], processes.map(({ status }) => status)]).toEqual([6, ['alive', 'alive']]);
 });
 
-it('runs what a look at a source has found without waiting for its next look for work', async () => {
+it('runs changes found by a fetch without waiting for the next poll', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const before = await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
@@ -53,7 +53,7 @@ it('runs what a look at a source has found without waiting for its next look for
   await fleet.until(() => fleet.told.length > told);
 });
 
-it('begins no second state for a workspace whose project names another backend from now on', async () => {
+it('creates no second state for a workspace whose project switches to another backend', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
@@ -67,7 +67,7 @@ it('begins no second state for a workspace whose project names another backend f
   });
 });
 
-it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
+it('runs neither of two projects that overlap, and names the rules that match no workspace', async () => {
   const fleet = await testFleet({ projects: ['acme', 'acme/eu', 'beta'], rules: APPLY });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
   await fleet.folder.write('acme/voxform.yaml', `${project}manifests: ["**/manifests/*.yaml"]\n`);
@@ -91,7 +91,7 @@ it('runs neither of two projects that overlap, and says which rules no workspace
   ]);
 });
 
-it('notes in the history the commit that a folder of its source is at', async () => {
+it('records in the history the commit of its source folder', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', path.join(fleet.folder.root, 'acme'), ...args], { encoding: 'utf8' }).trim();
@@ -104,7 +104,7 @@ it('notes in the history the commit that a folder of its source is at', async ()
   expect(JSON.parse(String(line?.line))).toMatchObject({ commit: git('rev-parse', 'HEAD') });
 });
 
-it('ends a run that takes longer than its timeout, and counts it as a failure', async () => {
+it('ends a run that exceeds its timeout, and counts it as a failure', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
   await fleet.server({ timeout: 300 });
@@ -116,7 +116,7 @@ it('ends a run that takes longer than its timeout, and counts it as a failure', 
   });
 });
 
-it('holds the rules of the fleet file, which no project weakens', async () => {
+it('enforces the rules of the fleet file, which no project can weaken', async () => {
   const own = (deny: string) => `policies: [{ name: kind-prompts, kind: Agent, deny: '${deny}' }]`;
   const fleet = await testFleet({
     projects: ['one', 'two'],
@@ -140,7 +140,7 @@ it('holds the rules of the fleet file, which no project weakens', async () => {
   expect(await metrics.text()).toContain('voxform_fleet_policy_violations{severity="deny"} 1');
 });
 
-it('shows a new project that is broken wherever it shows the fleet, until it is mended', async () => {
+it('shows a new project that is broken everywhere until it is fixed', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const problem = 'voxform.yaml:1:1  unknown field "junk"';
   const file = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
@@ -184,14 +184,14 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   expect(text).toContain('unknown field &quot;junk&quot;');
   expect(text).not.toContain('Nothing needs attention');
 
-  await step('and no longer', async () => {
+  await step('after the fix it is no longer shown as broken', async () => {
     await folder.write('beta/voxform.yaml', file);
     await fleet.until(async () => (await control.status({})).sources[0]?.broken.length === 0);
     expect((await control.status({})).workspaces).toHaveLength(2);
   });
 });
 
-it('lets no second fleet use the name of a source for another one while the first is served', async () => {
+it('refuses to use the name of a source for another one in a second fleet while the first is served', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
   const [emulator] = fleet.emulators.values();
   if (emulator === undefined) throw new Error('there is no platform');
@@ -208,7 +208,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'pending');
   const { sources } = serverOptions(second.root, { url: fleet.pg.url, home: 'second' });
   await fleet.server({ sources });
-  await step('and runs the other sources of it, and says so', async () => {
+  await step('the second fleet runs its other sources and reports this', async () => {
     await fleet.until(() => fleet.told.some(({ address }) => address === 'other/gamma:test'));
     expect(await addresses()).toEqual(['other/gamma:test', addressOf('acme')]);
     const conflict = fleet.log.filter((line) => line.includes('need different names'));
@@ -225,14 +225,14 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('in the database of the fleet')]);
   });
-  await step('and takes the name over once the first has ended', async () => {
+  await step('the second fleet takes the name over when the first has ended', async () => {
     await first.stop('over');
     await fleet.until(async () => (await addresses()).join() === `other/gamma:test,${addressOf('beta')}`);
     await fleet.until(() => fleet.log.join().includes('no longer conflict with another fleet file'));
   });
 });
 
-it('logs once that a source cannot be fetched, and that it can be again', async () => {
+it('logs once that a source cannot be fetched, and that it can be fetched again', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const { folder, database } = fleet;
   const root = path.join(folder.root, 'later');
@@ -254,7 +254,7 @@ it('logs once that a source cannot be fetched, and that it can be again', async 
   expect(said()).toEqual([failed, 'info the source voices can be fetched again']);
 });
 
-it('runs the others while the workspaces of one project hang, whatever their paths', async () => {
+it('runs other workspaces while those of one project hang, regardless of their paths', async () => {
   const fleet = await testFleet({ projects: ['one', 'two'], rules: APPLY });
   const { url, seen } = await listenHttp(() => undefined);
   const hanging = Array.from(

@@ -19,7 +19,7 @@ const beginAt = async (database: FleetDatabase): Promise<void> => {
   await queue.close();
 };
 
-/** All that a fleet does with its database, once. */
+/** Performs once all operations of a fleet on its database. */
 async function runOnce(database: FleetDatabase, queue: Queue, project: string): Promise<void> {
   await discover(database, contentsOf([memberNamed(project)]));
   await scheduleDue(database, queue, ['voices']);
@@ -29,12 +29,12 @@ async function runOnce(database: FleetDatabase, queue: Queue, project: string): 
 
 const refusals: readonly { reason: string; prepare: string; message: RegExp }[] = [
   {
-    reason: 'a table of somebody else',
+    reason: 'a table of another application',
     prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
     message: /has tables that do not belong to a fleet: workspaces/,
   },
   {
-    reason: 'a queue of somebody else',
+    reason: 'a queue of another application',
     prepare: 'CREATE SCHEMA voxform_queue; CREATE TABLE voxform_queue.job (id int)',
     message: /has tables that do not belong to a queue: job/,
   },
@@ -50,17 +50,17 @@ it.each(refusals)('refuses $reason, and changes nothing', async ({ prepare, mess
   expect(await tables()).toEqual(before);
 });
 
-it('refuses what a newer version made that this one cannot use, and works with what it can', async () => {
+it('refuses incompatible tables of a newer version, and uses compatible ones', async () => {
   const { url, sql } = await freshDatabase();
   const database = fleetDatabaseAt(url);
   const queue = await openQueue(database);
-  await step('a process of the version before runs on over tables of the next', async () => {
+  await step('a process of the previous version continues with tables of the next', async () => {
     const next = { compatibleFrom: 1, statements: 'ALTER TABLE workspaces ADD COLUMN label text' };
     await setUpTables(database, [...schemaSteps, next]);
     await runOnce(database, queue, 'a');
     await beginAt(database);
   });
-  await step('but not over tables that it would misread', async () => {
+  await step('it refuses tables that it would misread', async () => {
     const version = schemaSteps.length + 2;
     const next = { compatibleFrom: version, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
     await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
@@ -76,7 +76,7 @@ it('refuses what a newer version made that this one cannot use, and works with w
   );
 });
 
-it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {
+it('migrates tables of the first version while a process uses them, and loses nothing', async () => {
   const { url, sql } = await freshDatabase();
   const database = fleetDatabaseAt(url);
   const queue = await openQueue(database);
@@ -101,7 +101,7 @@ UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
   await runOnce(database, queue, 'a');
 });
 
-it('brings the tables of the queue to the newest version with the jobs in them, also by the script', {
+it('migrates the tables of the queue with their jobs, also by the script', {
   tags: ['long'],
 }, async () => {
   for (const isByScript of [false, true]) {
@@ -110,13 +110,13 @@ it('brings the tables of the queue to the newest version with the jobs in them, 
     const queue = await openQueue(database);
     await discover(database, contentsOf([memberNamed('a')]));
     await scheduleDue(database, queue, ['voices']);
-    // Its looks at the queue would meet the older tables.
+    // Its polls of the queue would find the older tables.
     await queue.close();
     const newest = await queueVersion(database);
     await pg.sql(getRollbackPlans('voxform_queue', newest));
     const old = await queueVersion(database);
     expect(old).toBe(newest - 1);
-    // As psql does, statement by statement after the transaction.
+    // Executes the script as psql does: statement by statement after the transaction.
     const script = isByScript ? queueScript(await pg.role(), old) : '';
     const [inTransaction = '', after = ''] = script.split(/(?<=^\s*COMMIT;)/m);
     for (const each of [inTransaction, ...after.split(';')]) await pg.sql(each);
@@ -126,13 +126,13 @@ it('brings the tables of the queue to the newest version with the jobs in them, 
   }
 });
 
-it('sets up once where many processes begin at the same time', async () => {
+it('sets up once if many processes start at the same time', async () => {
   const { url } = await freshDatabase();
   await Promise.all([1, 2, 3].map(() => beginAt(fleetDatabaseAt(url))));
   await runOnce(fleetDatabaseAt(url), await openQueue(fleetDatabaseAt(url)), 'a');
 });
 
-it('needs no more rights than an administrator gave it, and says what to run before that', async () => {
+it('needs only the rights that an administrator granted, and before that prints the script to run', async () => {
   const pg: Database = await freshDatabase();
   const role = await pg.role();
   const database = fleetDatabaseAt(pg.urlWith({ user: role, password: 'p' }));

@@ -7,7 +7,7 @@ import { hasNeed, lastRunOf } from '../../src/operator/last-run.ts';
 import { needs, workspaceStatuses } from '../../src/operator/workspace-status.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 
-it('finds and counts workspaces by the status and the needs that each of them shows', async () => {
+it('finds and counts workspaces by the status and the required actions that each of them shows', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await setUpTables(database);
   await database.query(`INSERT INTO voxform_fleet.workspaces

@@ -4,7 +4,7 @@ import { testFleet } from './test-fleet.ts';
 
 const [ACME, GLOBEX] = ['voices/acme:test', 'voices/globex:test'];
 
-it('goes on with a run that began while the answer to a sign of life was under way', async () => {
+it('continues with a run that started while the response to a heartbeat was in flight', async () => {
   const fleet = await testFleet({
     projects: ['acme', 'globex'],
     rules: 'workspaces: { "*": { mode: apply, interval: 1h } }',
@@ -26,7 +26,7 @@ it('goes on with a run that began while the answer to a sign of life was under w
       return rows;
     },
   };
-  // A job that is lost comes again only after the test.
+  // A lost job returns only after the test.
   await fleet.server({ database, timing: { tick: 50, beat: 100, heartbeatTimeout: 600_000 } });
   await fleet.until(async () => (await fleet.control.status({})).counts['in-sync'] === 2);
   for (const emulator of fleet.emulators.values()) emulator.setBehaviour({ latencyMs: 1000 });

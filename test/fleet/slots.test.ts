@@ -13,17 +13,17 @@ const ALL = ['origin', 'source', 'project'] as const;
 const LONG = 60_000;
 
 const cases = [
-  { reason: 'one of a kind may have all', running: runs(a, 6), dividedBy: [], max: 2, excludedGroups: [] },
-  { reason: 'of several, none has the last slot', running: runs(a, 5), max: 2, excludedGroups: [] },
-  { reason: 'the last slot is for the others', running: runs(a, 7), max: 1, excludedGroups: Object.values(a) },
+  { reason: 'a single group may use all slots', running: runs(a, 6), dividedBy: [], max: 2, excludedGroups: [] },
+  { reason: 'with several groups, none gets the last slot', running: runs(a, 5), max: 2, excludedGroups: [] },
+  { reason: 'the last slot is for the other groups', running: runs(a, 7), max: 1, excludedGroups: Object.values(a) },
   {
-    reason: 'nothing is free',
+    reason: 'no slot is free',
     running: [...runs(a, 7), ...runs(b, 1)],
     max: 0,
     excludedGroups: Object.values(a),
   },
   {
-    reason: 'a slow origin has half, under any path and in any source',
+    reason: 'a slow origin gets half, for any path and any source',
     running: [
       ...runs(in_('a', 'voices', 'http://127.0.0.1:4600/one'), 2, LONG),
       ...runs(in_('c', 'others', 'http://127.0.0.1:4600/two'), 2, LONG),
@@ -33,46 +33,46 @@ const cases = [
     excludedGroups: ['origin:http://127.0.0.1:4600'],
   },
   {
-    reason: 'a slow source has half',
+    reason: 'a slow source gets half',
     running: [...runs(in_('a'), 2, LONG), ...runs(in_('c', 'voices', 'https://x.example'), 2)],
     dividedBy: ALL,
     max: 2,
     excludedGroups: ['source:voices'],
   },
   {
-    reason: 'a slow project has half',
+    reason: 'a slow project gets half',
     running: [...runs(a, 3), ...runs(in_('a', 'voices', 'https://x.example'), 1, LONG)],
     dividedBy: ['origin', 'project'] as const,
     max: 3,
     excludedGroups: ['project:voices%2Fa'],
   },
   {
-    reason: 'one slow run is enough',
+    reason: 'one slow run makes its group slow',
     running: [...runs(a, 3), ...runs(a, 1, LONG)],
     max: 4,
     excludedGroups: Object.values(a),
   },
   {
-    reason: 'a slow one keeps what it has',
+    reason: 'a slow group keeps its running jobs',
     running: runs(a, 6, LONG),
     max: 2,
     excludedGroups: Object.values(a),
   },
   {
-    reason: 'what is not known to be quick has half, in one look or several',
+    reason: 'a group of unknown speed gets half, in one poll or several',
     running: runs(in_('new'), 4),
     dividedBy: ['project'] as const,
     max: 4,
     excludedGroups: ['project:voices%2Fnew'],
   },
-  { reason: 'and nothing more than half is taken of what is not known', running: [], max: 4, excludedGroups: [] },
+  { reason: 'at most half of the slots go to groups of unknown speed', running: [], max: 4, excludedGroups: [] },
 ];
 
-it.each(cases)('$reason', ({ running, dividedBy = ALL, max, excludedGroups }) => {
+it.each(cases)('limits the free slots: $reason', ({ running, dividedBy = ALL, max, excludedGroups }) => {
   expect(freeSlots(running, { slots: 8, dividedBy, fastGroups })).toEqual({ max, excludedGroups });
 });
 
-it('never gives a group more than its share, however jobs come', () => {
+it('never gives a group more than its share, in any order of jobs', () => {
   for (let own = 0; own <= 8; own++) {
     for (let others = 0; own + others <= 8; others++) {
       const running = [...runs(a, own), ...runs(b, others)];

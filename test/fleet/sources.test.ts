@@ -40,7 +40,7 @@ workspaces:
 ${more}`;
 }
 
-/** A fleet of one source, as a process beside others of the same folder opens it. */
+/** A fleet of one source, as one of several processes with the same folder opens it. */
 function fleet(home: string, source: string, env: Record<string, string | undefined> = {}): Sources {
   const file = path.join(home, 'fleet.yaml');
   writeFileSync(
@@ -66,7 +66,7 @@ function versionsOf({ projects }: SourceContents): Record<string, string> {
   return Object.fromEntries(projects.map(({ project, version }) => [project, version]));
 }
 
-/** Runs of git that a trace tells of, by their first word. */
+/** Returns the git subcommands of a trace. */
 function gitRuns(trace: string): string[] {
   if (!existsSync(trace)) return [];
   return readFileSync(trace, 'utf8')
@@ -77,7 +77,7 @@ function gitRuns(trace: string): string[] {
     .map(({ argv = [] }) => argv.find((each, index) => index > 0 && /^[a-z][a-z-]*$/.test(each)) ?? '');
 }
 
-/** A tree with the leaf in 10^10 places. */
+/** Creates a tree with the leaf at 10^10 paths. */
 function endlessTree(remote: Remote, leaf: string): string {
   let tree = leaf;
   for (let levels = 0; levels < 10; levels++)
@@ -85,7 +85,7 @@ function endlessTree(remote: Remote, leaf: string): string {
   return tree;
 }
 
-/** A PATH whose git notes each name that `git cat-file` is asked for. */
+/** Returns a PATH whose git records each name requested from `git cat-file`. */
 function countingGit(remote: Remote, asked: string): string {
   const folder = path.join(remote.root, 'bin');
   mkdirSync(folder, { recursive: true });
@@ -95,8 +95,8 @@ function countingGit(remote: Remote, asked: string): string {
   return `${folder}${path.delimiter}${process.env.PATH}`;
 }
 
-describe('a repository of projects', () => {
-  it('is fetched once for all workspaces, and a project that did not change is neither parsed nor checked out again', {
+describe('repository of projects', () => {
+  it('is fetched once for all workspaces, and unchanged projects are neither parsed nor checked out again', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -208,7 +208,7 @@ describe('a repository of projects', () => {
     expect([none.projects, none.warnings]).toEqual([[], ['no project of voices matches "kunden/*"']]);
   });
 
-  it('tells of projects that moved or vanished by leaving them out', { tags: ['long'] }, async () => {
+  it('omits projects that moved or were removed', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/a/voxform.yaml': projectText('a'), 'clients/b/voxform.yaml': projectText('b') });
     const sources = gitFleet(remote);
@@ -224,7 +224,7 @@ describe('a repository of projects', () => {
     expect(versionsOf(second)['clients/z']).toBe(versionsOf(first)['clients/a']);
   });
 
-  it('says what is wrong with a broken project, and no word of the others', { tags: ['long'] }, async () => {
+  it('reports the error of a broken project, and none for the others', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.link({});
     remote.push({
@@ -267,7 +267,7 @@ describe('a repository of projects', () => {
       isRefused: false,
     },
     { state: 'url: "postgres://db.example/x", name: "voices/other:test"', isRefused: false },
-  ])('lets no project name the state of another: $state', { tags: ['long'] }, async ({ state, isRefused }) => {
+  ])('prevents a project from using the state of another: $state', { tags: ['long'] }, async ({ state, isRefused }) => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme', `state: { backend: postgres, ${state} }\n`),
@@ -281,7 +281,7 @@ describe('a repository of projects', () => {
     ]);
   });
 
-  it('has last good versions after a restart, on this machine and on another', { tags: ['long'] }, async () => {
+  it('finds the last valid versions after a restart, on this machine and on another', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme'), 'clients/acme/x': 'good' });
     const sources = gitFleet(remote);
@@ -298,22 +298,22 @@ describe('a repository of projects', () => {
     };
     const git = path.join(remote.watched, '.voxform/git');
     const trees = () => readdirSync(git).flatMap((each) => readdirSync(path.join(git, each, 'trees')));
-    await step('from its own repository, while the server is away', async () => {
+    await step('from its own repository while the server is down', async () => {
       for (const each of readdirSync(git)) rmSync(path.join(git, each, 'trees'), { recursive: true });
       renameSync(remote.bare, `${remote.bare}.away`);
       expect(await textIn(gitFleet(remote))).toBe('good');
       renameSync(`${remote.bare}.away`, remote.bare);
     });
-    await step('from the server, by its commit', async () => {
+    await step('from the server, by commit', async () => {
       rmSync(git, { recursive: true });
       expect(await textIn(gitFleet(remote))).toBe('good');
     });
-    await step('and where the server has it no longer, the newest', async () => {
+    await step('the newest one if the server no longer has the commit', async () => {
       rmSync(git, { recursive: true });
       const gone = { ...good, version: 'a'.repeat(40), commit: 'b'.repeat(40) };
       expect(await textIn(gitFleet(remote), gone)).toBe('bad');
     });
-    await step('and lets go of those that nobody wants', async () => {
+    await step('unused versions are removed', async () => {
       const opened = gitFleet(remote);
       const { folder } = await opened.checkout({ ...good, source: 'voices' }, never);
       const before = trees();
@@ -325,7 +325,7 @@ describe('a repository of projects', () => {
     });
   });
 
-  it('keeps old versions with few processes, however many there are, and stops when the process ends', {
+  it('keeps many old versions with few processes, and stops when the process ends', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -346,7 +346,7 @@ describe('a repository of projects', () => {
     await expect(sources.keep('voices', new Set(), AbortSignal.abort('stopping'))).rejects.toBe('stopping');
   });
 
-  it('cannot be discovered while it is away, and says so', { tags: ['long'] }, async () => {
+  it('reports the error if it cannot be fetched', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     const sources = gitFleet(remote);
@@ -357,7 +357,7 @@ describe('a repository of projects', () => {
     expect(addresses(await sources.discover('voices', never))).toEqual(['voices/clients/acme:test']);
   });
 
-  it('reads no more of a hostile project than a project may have, and names it alone', { tags: ['long'] }, async () => {
+  it('limits the size of a hostile project, and reports only that project', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const file = remote.blob(projectText('x'));
     const project = (...more: string[]) => remote.tree([`100644 blob ${file}\tvoxform.yaml`, ...more]);
@@ -397,7 +397,9 @@ describe('a repository of projects', () => {
     expect(readdirSync(git).flatMap((each) => readdirSync(path.join(git, each)))).not.toContain('trees');
   });
 
-  it('searches no endless folder for projects, and finds those of other folders', { tags: ['long'] }, async () => {
+  it('limits the search for projects in endless folders, and finds those of other folders', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     const file = remote.blob(projectText('x'));
     const good = remote.tree([`100644 blob ${file}\tvoxform.yaml`]);
@@ -419,7 +421,7 @@ describe('a repository of projects', () => {
     expect(excluded.projects.map(({ problem }) => problem)).toEqual([undefined]);
   });
 
-  it('ends a fetch when nobody waits for it any more, and not before', { tags: ['long'] }, async () => {
+  it('aborts a fetch when nobody waits for it, and not before', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
     await using server = await GitServer.start(remote.root);
@@ -455,7 +457,7 @@ describe('a repository of projects', () => {
     expect(await next).toEqual(['voices/clients/acme:test']);
   });
 
-  it('fetches again where a fetch was ended or killed halfway', { tags: ['long'] }, async () => {
+  it('fetches again after an aborted or killed fetch', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'clients/a/voxform.yaml': projectText('a') });
     const [hook, held, config] = ['hook', 'held', 'config'].map((name) => path.join(remote.root, name));
@@ -483,7 +485,7 @@ describe('a repository of projects', () => {
     expect(await found()).toContain('voices/clients/c:test');
   });
 
-  it('leaves no file where a checkout fails or is ended', { tags: ['long'] }, async () => {
+  it('leaves no file if a checkout fails or is aborted', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const blob = remote.blob(projectText('acme'));
     const files = Array.from({ length: 5000 }, (_, index) => `100644 blob ${blob}\tx${index}`);
@@ -509,7 +511,7 @@ describe('a repository of projects', () => {
     expect(entries().filter((name) => /index|partial/.test(name) && !name.includes('repository'))).toEqual([]);
   });
 
-  it('keeps the secrets of a project to itself', { tags: ['long'] }, async () => {
+  it('reveals the secrets of a project only to that project', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const secrets = path.join(remote.root, 'secrets');
     const withDir = (folder: string) =>
@@ -563,8 +565,8 @@ describe('a repository of projects', () => {
   });
 });
 
-describe('the secrets of a source', () => {
-  it('come from the list of the fleet file, whose commands run beside it', async () => {
+describe('secrets of a source', () => {
+  it('come from the list of the fleet file, whose commands run in its folder', async () => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme'),
@@ -593,7 +595,7 @@ describe('the secrets of a source', () => {
     ).toEqual(['PRINTED of acme in test', 'in the folder', 'missing-secret']);
   });
 
-  it('are printed by commands of a project only if its source allows them', { tags: ['long'] }, async () => {
+  it('are printed by commands of a project only if the source allows them', { tags: ['long'] }, async () => {
     using remote = new Remote();
     remote.push({ 'voxform.yaml': `${projectText('acme')}\nsecrets: [{ command: ["./get", "{name}"] }]\n` });
     const problemWith = async (more: string) => {
@@ -605,7 +607,7 @@ describe('the secrets of a source', () => {
   });
 });
 
-describe('a folder of projects', () => {
+describe('folder of projects', () => {
   const folderFleet = (remote: Remote): Sources => fleet(remote.watched, '{ path: voices, projects: ["clients/*"] }');
   const write = (remote: Remote, name: string, text: string): void => {
     const file = path.join(remote.watched, 'voices', name);
@@ -614,7 +616,7 @@ describe('a folder of projects', () => {
   };
 
   it.each(['*', '**'])(
-    'shows projects whose folders have unusable names as broken: %s',
+    'shows projects in folders with unusable names as broken: %s',
     { tags: ['long'] },
     async (pattern) => {
       using remote = new Remote();
@@ -642,7 +644,7 @@ describe('a folder of projects', () => {
     },
   );
 
-  it('keeps the secrets in the folder of a project to that project', async () => {
+  it("reveals the secrets in a project's folder only to that project", async () => {
     using remote = new Remote();
     const withDir = (name: string, folder = 'secrets') =>
       write(remote, name, projectText('x').replace('api_key', `secrets_dir: ${folder}, api_key`));
@@ -674,7 +676,7 @@ describe('a folder of projects', () => {
     ]);
   });
 
-  it('has a version that changes with its files alone, and copies that nobody writes to', {
+  it('has a version that changes only with its files, and copies that are read-only', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -706,7 +708,7 @@ describe('a folder of projects', () => {
     expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
   });
 
-  it('keeps a project that cannot be read, and says why', async () => {
+  it('keeps an unreadable project, and gives the reason', async () => {
     using remote = new Remote();
     for (const name of ['acme', 'other']) {
       write(remote, `clients/${name}/voxform.yaml`, projectText(name));
@@ -726,7 +728,7 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     ]);
   });
 
-  it('says what stands in the place of a project file', async () => {
+  it('reports anything other than a file in place of a project file', async () => {
     using remote = new Remote();
     write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
     const pipe = path.join(remote.watched, 'voices/clients/acme/voxform.yaml');
@@ -736,7 +738,7 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     expect(projects[0]?.problem).toBe('voxform.yaml is not a regular file; replace it with one');
   });
 
-  it('reads no more of a project than it may have, and names it alone', { tags: ['long'] }, async () => {
+  it('limits the size of a project, and reports only that project', { tags: ['long'] }, async () => {
     using remote = new Remote();
     for (const name of ['good', 'large', 'many']) write(remote, `clients/${name}/voxform.yaml`, projectText(name));
     truncateSync(path.join(remote.watched, 'voices/clients/large/voxform.yaml'), 3_000_000_000);
@@ -755,7 +757,7 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     await expect(sources.checkout({ ...large, source: 'voices' }, never)).rejects.toThrow(/^clients\/large of/);
   });
 
-  it('names a project alone whose names are longer than a database can index', async () => {
+  it('reports only the project whose names are too long for a database index', async () => {
     using remote = new Remote();
     const deep = `clients/${Array.from({ length: 3 }, () => '\u4e00'.repeat(56)).join('/')}`;
     write(remote, 'clients/good/voxform.yaml', projectText('good'));
@@ -773,7 +775,7 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
     expect(addresses(found)).toEqual(['voices/clients/good:test']);
   });
 
-  it('gives the newest files where a version is gone, and says what is missing', async () => {
+  it('returns the newest files if a version is gone, and reports missing ones', async () => {
     using remote = new Remote();
     write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
     const sources = folderFleet(remote);
@@ -787,11 +789,11 @@ console.log(JSON.stringify(projects.map(({ project, problem }) => [project, prob
   });
 });
 
-describe('projects that overlap', () => {
+describe('overlapping projects', () => {
   const refusals = ({ projects }: SourceContents) =>
     Object.fromEntries(projects.flatMap(({ members }) => members.map(({ address, refused }) => [address, refused])));
 
-  it('are refused where the manifests of one include those of one in its folder', { tags: ['long'] }, async () => {
+  it('are refused if the manifests of one include those of a project in its folder', { tags: ['long'] }, async () => {
     using remote = new Remote();
     const files = {
       'clients/acme/voxform.yaml': projectText('acme', 'manifests: ["**/*.yaml"]'),
@@ -817,7 +819,7 @@ describe('projects that overlap', () => {
     expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(Array(4).fill(undefined));
   });
 
-  it('are refused where the manifests of one include those of one of another source, which runs', {
+  it('are refused if the manifests of one include those of a project of another source, which runs', {
     tags: ['long'],
   }, async () => {
     using remote = new Remote();
@@ -841,7 +843,9 @@ describe('projects that overlap', () => {
     }
   });
 
-  it('are refused where two sources have the same project, and named as each has it', { tags: ['long'] }, async () => {
+  it('are refused if two sources contain the same project, with the address in each source', {
+    tags: ['long'],
+  }, async () => {
     using remote = new Remote();
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme'),

@@ -14,7 +14,7 @@ import { serverOptions } from './server-options.ts';
 
 const never = new AbortController().signal;
 
-/** A worker of a fleet whose platform answers nothing, and the number of workspaces that are due. */
+/** Creates a worker of a fleet whose platform never responds. Returns it with the number of due workspaces. */
 async function worker({ slots, due }: { readonly slots: number; readonly due: number }) {
   const waiting: ServerResponse[] = [];
   const platform = createServer((_, response) => void waiting.push(response));
@@ -42,7 +42,7 @@ async function worker({ slots, due }: { readonly slots: number; readonly due: nu
     ...{ queue, gate, slots, grace: 0, processId: '1', heartbeatTimeout: 30_000, ready: new Set(['voices']) },
     onTrouble: () => undefined,
   });
-  // Any run may have any slot.
+  // Any run may use any slot.
   made.divideSlotsBy([]);
   onTestFinished(async () => {
     platform.closeAllConnections();
@@ -54,7 +54,7 @@ async function worker({ slots, due }: { readonly slots: number; readonly due: nu
   return made;
 }
 
-/** Takes spare slots until there is none. */
+/** Takes spare slots until none is left. */
 async function allOf(from: Worker): Promise<readonly (() => void)[]> {
   const free = await from.takeSpareSlot();
   return free === undefined ? [] : [free, ...(await allOf(from))];
@@ -65,10 +65,10 @@ it.each([
   { slots: 2, due: 0, spare: 1, reason: 'at least one' },
   { slots: 7, due: 0, spare: 1, reason: 'at most a quarter' },
   { slots: 8, due: 0, spare: 2, reason: 'at most a quarter' },
-  { slots: 8, due: 5, spare: 2, reason: 'due runs leave enough' },
+  { slots: 8, due: 5, spare: 2, reason: 'enough slots remain for due runs' },
   { slots: 8, due: 6, spare: 1, reason: 'the last of several is for due runs' },
-  { slots: 8, due: 9, spare: 0, reason: 'due runs come first' },
-  { slots: 1, due: 1, spare: 0, reason: 'due runs come first' },
+  { slots: 8, due: 9, spare: 0, reason: 'due runs have priority' },
+  { slots: 1, due: 1, spare: 0, reason: 'due runs have priority' },
 ])('gives $spare of $slots slots to other work with $due due: $reason', async ({ slots, due, spare }) => {
   const made = await worker({ slots, due });
   const taken = await allOf(made);

@@ -6,7 +6,7 @@ export interface Recorded {
   readonly values: readonly unknown[];
 }
 
-/** A database whose statements are added to the list. */
+/** Returns a database that adds its statements to the list. */
 export function recording(database: FleetDatabase, statements: Recorded[]): FleetDatabase {
   const recorded = ({ query }: FleetStatements): FleetStatements => ({
     query(text, ...values) {
@@ -22,9 +22,9 @@ export function recording(database: FleetDatabase, statements: Recorded[]): Flee
 }
 
 export interface Cost {
-  /** Rows that scans of the tables of a fleet read, whether or not the statement needed them. */
+  /** Rows that scans of the fleet's tables read, whether or not the statement needed them. */
   readonly rows: number;
-  /** Pages of 8 kB that it read from memory or disk. */
+  /** Pages of 8 kB that the statement read from memory or disk. */
   readonly pages: number;
 }
 
@@ -33,7 +33,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Executes a statement, and undoes it. */
+/** Executes a statement and rolls it back. Returns its cost. */
 export async function costOf(database: FleetDatabase, { text, values }: Recorded): Promise<Cost> {
   const undone = new UserError('undone');
   let cost: Cost | undefined;

@@ -7,7 +7,7 @@ const odd = fc.string({
   unit: fc.constantFrom('\0', '\\', 'u0000', '\\u0000', '\ud83d', '\ude00', '"', 'é', '\ufffd', 'd'),
 });
 
-it('changes nothing in a value but what cannot be stored', () => {
+it('replaces only values that cannot be stored', () => {
   const shown = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed();
   fc.assert(
     fc.property(odd, odd, (key, text) => {
@@ -16,12 +16,12 @@ it('changes nothing in a value but what cannot be stored', () => {
   );
 });
 
-it('stores a text with NUL, such as the error of a server', async () => {
+it("stores a string with NUL, such as a server's error", async () => {
   const database = await newDatabases.PostgreSQL?.();
   expect(await database?.query('SELECT $1::text AS stored', 'a\0b')).toEqual([{ stored: 'a\ufffdb' }]);
 });
 
-it('gives what PostgreSQL stores', async () => {
+it('returns the value that PostgreSQL stores', async () => {
   const database = await newDatabases.PostgreSQL?.();
   for (const text of fc.sample(odd, 50)) {
     const [row] = (await database?.query('SELECT $1::jsonb AS stored', storableJson({ text }))) ?? [];

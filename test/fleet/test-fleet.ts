@@ -16,17 +16,17 @@ import { KEY, serverOptions } from './server-options.ts';
 interface TestFleetOptions {
   readonly projects: readonly string[];
   readonly rules?: string;
-  /** Address of the database of the fleet, where that is not the usual one. */
+  /** Returns the URL of the fleet's database if it is not the default. */
   readonly url?: (pg: Database) => string;
-  /** True where the fleet file names no database. */
+  /** True if the fleet file names no database. */
   readonly isEmbedded?: boolean;
-  /** Manifests of each project besides the first. */
+  /** Agent manifests of each project in addition to the first. */
   readonly agents?: readonly string[];
-  /** More secrets, in the environment of the servers. */
+  /** Additional secrets in the environment of the servers. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Of the platforms. */
+  /** The behavior of the platforms. */
   readonly behaviour?: EmulatorOptions['behaviour'];
-  /** Called for each request to a platform, which is answered after it. */
+  /** Called for each request to a platform, before the response. */
   readonly onRequest?: EmulatorOptions['onRequest'];
 }
 
@@ -36,7 +36,7 @@ export interface Told {
   readonly report: RunReport | undefined;
 }
 
-/** A process that serves, and the lines that it said. */
+/** A process that serves, and the lines that it printed. */
 export interface FleetChild {
   readonly id: string;
   readonly events: readonly Readonly<Record<string, unknown>>[];
@@ -54,9 +54,9 @@ export interface TestFleet {
   readonly told: readonly Told[];
   readonly log: readonly string[];
   server(changes?: Partial<ServeOptions>): Promise<FleetServer>;
-  /** In a process of its own. */
+  /** Starts a serving process. */
   child(): Promise<FleetChild>;
-  /** Waits until it holds. */
+  /** Waits until the condition is true. */
   until(what: () => boolean | Promise<boolean>): Promise<void>;
   write(project: string, prompt: string): Promise<void>;
   status(address: string): Promise<string>;
@@ -77,7 +77,7 @@ export async function testFleet({
   const files: Record<string, string> = {};
   for (const [index, project] of projects.entries()) {
     const emulator = await startEmulator({
-      // Calls are made up to now, by the clock of the machine.
+      // Without a seed, the calls of the emulator end at the current time.
       seed: behaviour === undefined ? index + 1 : undefined,
       workspaceId: workspaceId(index),
       apiKey: KEY,
@@ -144,7 +144,7 @@ ${rules}`,
   };
 }
 
-/** A process that serves the fleet of a folder. */
+/** Starts a process that serves the fleet of a folder. */
 export async function fleetChild({
   folder,
   url,
