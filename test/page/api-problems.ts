@@ -6,7 +6,7 @@ export const apiSchema = JSON.parse(
   readFileSync(path.resolve(import.meta.dirname, '../../schemas/api.schema.json'), 'utf8'),
 );
 
-/** How an answer of the API differs from its schema of this name. */
+/** Returns the differences between a response of the API and the schema with this name. */
 export function apiProblems(name: string, data: unknown): string[] {
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
   ajv.validate({ ...apiSchema, anyOf: undefined, $ref: `#/$defs/${name}` }, data);

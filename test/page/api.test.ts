@@ -29,7 +29,7 @@ const routes = [
   ['pull', '/api/v1/pulls/voices/41'],
 ] as const;
 
-/** The document of an answer, which must be JSON of this schema for this request only. */
+/** Returns the document of a response. It must be JSON of this schema and must not be cached. */
 function documentOf({ headers, text }: Answer, name: string) {
   expect(headers).toMatchObject({
     'content-type': 'application/json',
@@ -48,8 +48,8 @@ async function errorOf(page: RunningPage, ...[at, sent]: Parameters<RunningPage[
   return { ...answer, error: documentOf(answer, 'error').error };
 }
 
-describe('the API', () => {
-  it('has what the page shows, in the forms of its schema', { tags: ['long'] }, async () => {
+describe('API', () => {
+  it('returns the contents of the page in the forms of its schema', { tags: ['long'] }, async () => {
     await using page = await runningPage();
     for (const [name, route] of routes) {
       const answer = await page.ask(route);
@@ -68,7 +68,7 @@ describe('the API', () => {
     expect(spelled.filter((each) => !docs.includes(`\`${each}\``))).toEqual([]);
   });
 
-  it('has the status of every workspace, and what is asked of a person', async () => {
+  it('returns the status of every workspace and the required actions', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 10 }) });
     const get = async (at: string) => JSON.parse((await page.ask(at)).text);
     const { items } = await get('/api/v1/workspaces');
@@ -79,7 +79,7 @@ describe('the API', () => {
     expect(await get(`/api/v1/workspaces/${encodeURIComponent(ADDRESS)}`)).toMatchObject({ address: ADDRESS });
   });
 
-  it('has the waiting plan as voxform plan prints it, without keys to its secrets', async () => {
+  it('returns the waiting plan as voxform plan prints it, without keys of its secrets', async () => {
     await using page = await runningPage();
     const plans = JSON.parse((await page.ask(`${WORKSPACE}/plans`)).text).items;
     expect(plans.map(({ id, state }: Record<string, unknown>) => [id, state])).toEqual([
@@ -95,7 +95,7 @@ describe('the API', () => {
     expect(plan).not.toHaveProperty('secrets');
   });
 
-  it('pages its lists, each row once', { tags: ['long'] }, async () => {
+  it('pages its lists, with each row once', { tags: ['long'] }, async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
     const seen: string[] = [];
     let next: string | null = '/api/v1/workspaces?q=client&limit=25';
@@ -177,7 +177,7 @@ describe('the API', () => {
   });
 
   it.each(['/api/v1/workspaces/%ff', '/api/v1/workspaces/a%00b', '/api/v1/pulls/%e0/1'])(
-    'cannot read %s, and says so as JSON',
+    'reports as JSON that %s cannot be read',
     async (at) => {
       await using page = await runningPage();
       const { status, error } = await errorOf(page, at);
@@ -185,7 +185,7 @@ describe('the API', () => {
     },
   );
 
-  it('lists no pull requests where no source plans them', async () => {
+  it('lists no pull requests if no source plans them', async () => {
     await using page = await runningPage({ source: Object.assign(new SampleSource(), { pulls: undefined }) });
     const list = documentOf(await page.ask('/api/v1/pulls'), 'pulls');
     expect(list).toEqual({ items: [], found: 0, next: null, problems: [] });
@@ -210,12 +210,12 @@ describe('the API', () => {
     '/api/v1/pulls/voices/1',
     '/api/v1/pulls/voices/-1',
     '/api/v1/pulls/voices/99999999999999',
-  ])('has nothing at %s, and says so as JSON', async (at) => {
+  ])('reports as JSON that nothing exists at %s', async (at) => {
     await using page = await runningPage();
     expect((await errorOf(page, at)).status).toBe(404);
   });
 
-  it('only reads, for its own site, and shows no secret', { tags: ['long'] }, async () => {
+  it('allows only reads, only for its own site, and reveals no secret', { tags: ['long'] }, async () => {
     const source = new SampleSource({ count: 2, names: ['hunter2:p', ADDRESS] });
     await using page = await runningPage({ source });
     expect((await page.ask('/api/v1/workspaces')).text).toContain('(secret):p');
@@ -235,8 +235,8 @@ describe('the API', () => {
   });
 });
 
-describe('a program', () => {
-  it('reads with the rights of a person: a session or a token', { tags: ['long'] }, async () => {
+describe('API client', () => {
+  it('reads with the rights of a user: with a session or a token', { tags: ['long'] }, async () => {
     await using page = await runningPage(everywhere);
     const cookie = await page.signIn('viewer-token');
     for (const [name, route] of routes) {
@@ -255,7 +255,7 @@ describe('a program', () => {
     }
   });
 
-  it('cannot act with a token alone, and does not see pages with it', async () => {
+  it('cannot act with a token alone, and cannot open pages with it', async () => {
     await using page = await runningPage(everywhere);
     const headers = bearer('admin-token');
     const run = pathOf(ADDRESS, 'actions', 'run');
@@ -273,7 +273,7 @@ describe('a program', () => {
     expect((await page.ask('/sign-in', { form: { token: 'viewer-token', to: '/' } })).status).toBe(429);
   });
 
-  it('is not asked for a token where reading is free, but a wrong one is refused there too', async () => {
+  it('needs no token if reading is free, but a wrong token is refused', async () => {
     await using page = await runningPage();
     const ask = async (path: string, authorization: string) =>
       (await page.ask(path, { headers: { authorization } })).status;
@@ -288,14 +288,14 @@ describe('a program', () => {
     expect((await page.ask('/api/v1/workspaces')).status).toBe(200);
   });
 
-  it('may have a token of the proxy that names its person', async () => {
+  it('may send a token of the proxy that names its user', async () => {
     const userHeader = { name: 'X-Forwarded-User', role: 'viewer' } as const;
     await using page = await runningPage({ ...everywhere, userHeader, proxy: new TrustedProxy(['127.0.0.1']) });
     const headers = { ...bearer('of-the-proxy'), 'x-forwarded-user': 'ann' };
     for (const path of ['/api/v1/workspaces', '/status']) expect((await page.ask(path, { headers })).status).toBe(200);
   });
 
-  it('guesses no faster than a person in the form', async () => {
+  it('is limited in guesses of tokens like the sign-in form', async () => {
     await using page = await runningPage(everywhere);
     const statuses = [];
     for (let guess = 0; guess < 11; guess++)
@@ -306,7 +306,7 @@ describe('a program', () => {
     expect((await page.ask('/sign-in', { form: { token: 'viewer-token', to: '/' } })).status).toBe(429);
   });
 
-  it('may begin with many requests at once, for one check of its token', async () => {
+  it('may start with many requests at once, for one check of its token', async () => {
     const counts = { requests: 0, checks: 0 };
     const { promise, resolve } = Promise.withResolvers<void>();
     const tokens = {
@@ -330,7 +330,7 @@ describe('a program', () => {
   });
 });
 
-describe('an error', () => {
+describe('error', () => {
   it.each([
     ['/pulls/voices', {}, 404],
     ['/pulls/voices/x', {}, 404],
@@ -341,7 +341,7 @@ describe('an error', () => {
     ['/workspaces', { method: 'DELETE' }, 405],
     ['/', { headers: { host: 'evil.example' } }, 403],
     ['/workspaces', { headers: { 'x-forwarded-for': '10.9.9.9' } }, 401],
-  ])('of %s %j is JSON where JSON is asked for', async (at, sent: Parameters<RunningPage['ask']>[1], status) => {
+  ])('of %s %j is JSON if JSON is requested', async (at, sent: Parameters<RunningPage['ask']>[1], status) => {
     await using page = await runningPage();
     const answer = (accept: string) => page.ask(at, { ...sent, headers: { ...sent?.headers, accept } });
     for (const accept of ['text/html,application/json;q=0.9', '*/*']) {
@@ -353,7 +353,7 @@ describe('an error', () => {
     expect([asked.status, apiProblems('error', JSON.parse(asked.text))]).toEqual([status, []]);
   });
 
-  it('that nobody expected is a page for people, without its cause', async () => {
+  it('that is unexpected is shown as an HTML page, without its cause', async () => {
     const source = new SampleSource();
     source.overview = async () => {
       throw new Error('postgres://fleet:secret@db');

@@ -17,7 +17,7 @@ const APPROVE = pathOf(ADDRESS, 'actions', 'approve');
 const everywhere = { listen: { host: '0.0.0.0', port: 0 } };
 const elsewhere = { host: '10.1.2.3' };
 
-/** What proxies add, each alone. */
+/** Headers that proxies add, one at a time. */
 const handedOn = [
   'Forwarded: for=10.9.9.9',
   'X-Forwarded-For:',
@@ -31,7 +31,7 @@ const handedOn = [
   'Via: 1.1 proxy',
 ];
 
-/** The answer to a request exactly as written; of live updates, their beginning. */
+/** Sends a request exactly as written and returns the response; for live updates, only the start. */
 async function raw({ url }: RunningPage, lines: readonly string[]): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));
@@ -43,7 +43,7 @@ async function raw({ url }: RunningPage, lines: readonly string[]): Promise<stri
   return text;
 }
 
-/** Sends the form of an action as a person's browser would. */
+/** Submits the form of an action as a browser would. */
 async function act(page: RunningPage, path: string, token: string, more: Record<string, string> = {}) {
   const cookie = await page.signIn(token);
   const of = more.of === undefined ? '' : `?of=${more.of}`;
@@ -51,15 +51,15 @@ async function act(page: RunningPage, path: string, token: string, more: Record<
   return page.ask(path, { headers: { cookie }, form: { form, ...more } });
 }
 
-describe('reading', () => {
+describe('access to the page', () => {
   it.each([
     ['on loopback', {}, { host: 'localhost' }, 200],
-    ['on loopback, handed on by a proxy', {}, { host: 'localhost', 'x-forwarded-for': '10.9.9.9' }, 401],
-    ['on loopback, under the name of another place', {}, { host: 'evil.example' }, 403],
+    ['on loopback, through a proxy', {}, { host: 'localhost', 'x-forwarded-for': '10.9.9.9' }, 401],
+    ['on loopback, with another host name', {}, { host: 'evil.example' }, 403],
     ['elsewhere', everywhere, elsewhere, 401],
-    ['elsewhere, from this machine', everywhere, { host: 'localhost' }, 401],
-    ['elsewhere, under the name of another place', everywhere, { host: 'evil.example' }, 403],
-  ])('%s', async (_, options, headers, status) => {
+    ['on another address, from this machine', everywhere, { host: 'localhost' }, 401],
+    ['on another address, with another host name', everywhere, { host: 'evil.example' }, 403],
+  ])('is restricted: %s', async (_, options, headers, status) => {
     await using page = await runningPage(options);
     const resource = pathOf(ADDRESS, 'resources', 'Agent/support-line');
     for (const path of ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1'), resource]) {
@@ -70,7 +70,7 @@ describe('reading', () => {
     if (status !== 200) expect((await page.ask('/events', { headers })).status).toBe(status);
   });
 
-  it('is not free for what a proxy on this machine hands on, however little the proxy says', async () => {
+  it('is not free for requests that a proxy on this machine forwards, with any of its headers', async () => {
     const userHeader = { name: 'X-Auth-User', role: 'viewer' } as const;
     const trusted = { userHeader, proxy: new TrustedProxy(['127.0.0.0/8']) };
     const resource = pathOf(ADDRESS, 'resources', 'Agent/support-line');
@@ -105,9 +105,9 @@ describe('reading', () => {
     ['an impossible address', '1.1', ['127.999.1.1']],
     ['an impossible port', '1.1', ['localhost:99999']],
     ['a user in the host', '1.1', ['x@localhost']],
-    ['half an address', '1.1', ['[::1']],
+    ['an incomplete address', '1.1', ['[::1']],
     ['a path in the host', '1.1', ['localhost/x']],
-  ])('a request with %s is malformed', async (_, version, hosts) => {
+  ])('refuses a request with %s as malformed', async (_, version, hosts) => {
     await using page = await runningPage();
     const lines = hosts.map((host) => `Host: ${host}`);
     for (const path of ['/workspaces', '/events', '/status', '/metrics'])
@@ -117,14 +117,14 @@ describe('reading', () => {
   });
 
   it.each(['http://evil.example/workspaces', 'http://localhost/workspaces', 'workspaces', '*'])(
-    'a request for %s is malformed',
+    'refuses a request for %s as malformed',
     async (target) => {
       await using page = await runningPage();
       expect(await raw(page, [`GET ${target} HTTP/1.1`, 'Host: localhost'])).toMatch(/^HTTP\/1.1 400 /);
     },
   );
 
-  it('the status needs the right to read, probes and figures do not', async () => {
+  it('needs a sign-in for the status, but not for probes and metrics', async () => {
     for (const token of [undefined, 'bearer-t0ken']) {
       await using page = await runningPage(everywhere, token);
       const ask = async (path: string, headers = {}) =>
@@ -138,7 +138,7 @@ describe('reading', () => {
     }
   });
 
-  it('keeps the address that was asked for over a sign-in, and leads nowhere else', async () => {
+  it('restores the requested path after a sign-in, and redirects to no other site', async () => {
     await using page = await runningPage(everywhere);
     const to = pathOf(ADDRESS, 'runs', 'run-1');
     expect((await page.ask(to, { headers: elsewhere })).text).toContain(`name="to" value="${to}"`);
@@ -168,13 +168,13 @@ describe('reading', () => {
   });
 });
 
-describe('a form', () => {
+describe('form', () => {
   it.each([
     ['of another site', { origin: 'https://evil.example' }],
     ['of another port of this machine', { origin: 'http://127.0.0.1:1' }],
-    ['of another site that hides where it is', { origin: 'null' }],
+    ['of another site that hides its origin', { origin: 'null' }],
     ['whose page is of another site', { referer: 'https://evil.example/form' }],
-    ['of a site beside this one', { 'sec-fetch-site': 'same-site' }],
+    ['of a sibling site', { 'sec-fetch-site': 'same-site' }],
   ])('%s is refused', async (_, headers) => {
     await using page = await runningPage();
     const cookie = await page.signIn('admin-token');
@@ -187,7 +187,7 @@ describe('a form', () => {
 
   it.each([
     ['no token', () => ''],
-    ['a token that was made up', () => 'x'.repeat(43)],
+    ['an invented token', () => 'x'.repeat(43)],
     [
       'the token of another session',
       async (page: RunningPage) => page.formToken(RUN, await page.signIn('admin-token')),
@@ -225,7 +225,7 @@ describe('a form', () => {
     expect([await send(own), (await page.ask('/freeze', { headers: { cookie } })).status]).toEqual([409, 409]);
   });
 
-  it('is refused from whoever has not signed in, on loopback too', async () => {
+  it('is refused without a sign-in, on loopback too', async () => {
     await using page = await runningPage();
     const { status, text } = await page.ask(APPROVE, { form: { form: '', of: 'plan-1' } });
     expect([status, text]).toEqual([401, expect.stringContaining('Sign in to approve the plan.')]);
@@ -247,7 +247,7 @@ describe('a form', () => {
     expect(page.source.acted).toEqual([]);
   });
 
-  it('that is large is not read', async () => {
+  it('is not read if it is too large', async () => {
     await using page = await runningPage();
     const cookie = await page.signIn('admin-token');
     const answer = await page.ask(RUN, { headers: { cookie }, form: { form: 'x'.repeat(50_000) } });
@@ -261,7 +261,7 @@ describe('a form', () => {
   });
 });
 
-describe('a role', () => {
+describe('actions by role', () => {
   it.each([
     ['viewer', 'run', 403],
     ['viewer', 'approve', 403],
@@ -272,12 +272,12 @@ describe('a role', () => {
     ['approver', 'close-orphan', 403],
     ['admin', 'pause', 303],
     ['admin', 'close-orphan', 303],
-  ] as const)('%s who asks for %s gets %i', async (role, action, status) => {
+  ] as const)('%s that requests %s gets %i', async (role, action, status) => {
     await using page = await runningPage();
     const path = pathOf(ADDRESS, 'actions', action);
     const of = { approve: 'plan-1', 'close-orphan': '01JORPHAN' }[action as string];
     const cookie = await page.signIn(`${role}-token`);
-    // The token of a form that this person can see is good for no other.
+    // The token of a form that this user can see is valid for no other form.
     const { text } = await page.ask('/', { headers: { cookie } });
     const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
     const sent = { form, because: 'deleted', ...(of !== undefined && { of }) };
@@ -295,7 +295,7 @@ describe('a role', () => {
     [5, 'resume', 'The workspace is not paused.'],
     [7, 'run', 'The workspace is paused.'],
     [9, 'close-orphan', 'The state of this workspace is not known yet.'],
-  ] as const)('of an admin does not do what cannot be done: %i, %s', async (index, action, why) => {
+  ] as const)('admin cannot run an impossible action: %i, %s', async (index, action, why) => {
     await using page = await runningPage({ source: new SampleSource({ count: 10 }) });
     const address = `voices/clients/client-0000${index}:production`;
     const { workspace } = page.source;
@@ -313,7 +313,7 @@ describe('a role', () => {
     ['close-orphan', { of: '01JORPHAN', because: 'stolen' }, 'Choose one of the reasons in the form.'],
     ['close-orphan', { because: 'deleted' }, 'The form does not contain the orphan.'],
     ['approve', {}, 'The form does not contain the plan.'],
-  ] as const)('of an admin does not %s with %j', async (action, sent, why) => {
+  ] as const)('admin cannot %s with %j', async (action, sent, why) => {
     await using page = await runningPage();
     const headers = { cookie: await page.signIn('admin-token') };
     const form = await page.formToken(RUN, headers.cookie);
@@ -323,7 +323,7 @@ describe('a role', () => {
   });
 
   it.each([pathOf(ADDRESS, 'actions', 'nope'), '/workspaces/none:test/actions/nope'])(
-    'of an admin has no action %s',
+    'admin has no action %s',
     async (path) => {
       await using page = await runningPage();
       const headers = { cookie: await page.signIn('admin-token') };
@@ -332,7 +332,7 @@ describe('a role', () => {
     },
   );
 
-  it('approves the plan that was shown and no other', async () => {
+  it('approver approves only the plan that was shown', async () => {
     await using page = await runningPage();
     const cookie = await page.signIn('approver-token');
     const shown = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
@@ -352,8 +352,8 @@ describe('a role', () => {
   });
 });
 
-describe('a token', () => {
-  it('is not guessed: ten wrong ones of an address are all, and the right one waits too', async () => {
+describe('token', () => {
+  it('cannot be guessed: after ten wrong ones from an address, the right one waits too', async () => {
     await using page = await runningPage();
     const statuses = [];
     for (let guess = 0; guess < 12; guess++) {
@@ -366,7 +366,7 @@ describe('a token', () => {
     expect(await page.signIn('admin-token')).not.toBe('');
   });
 
-  it('is guessed no faster with many requests at once', async () => {
+  it('cannot be guessed faster with many requests at once', async () => {
     await using page = await runningPage();
     const wrongTokens = Array.from({ length: 30 }, (_, guess) =>
       page.ask('/sign-in', { form: { token: `guess-${guess}`, to: '/' } }),
@@ -376,8 +376,8 @@ describe('a token', () => {
   });
 });
 
-describe('a session', () => {
-  it('has a new id after each sign-in, whatever the browser was given before', async () => {
+describe('session', () => {
+  it('gets a new id after each sign-in, regardless of earlier cookies', async () => {
     await using page = await runningPage();
     const first = await page.signIn('viewer-token');
     const name = first.split('=')[0];
@@ -393,7 +393,7 @@ describe('a session', () => {
     expect(asPlanted.status).toBe(401);
   });
 
-  it('ends where its browser signs in again', async () => {
+  it('ends when its browser signs in again', async () => {
     await using page = await runningPage(everywhere);
     const cookie = await page.signIn('viewer-token');
     const headers = { ...elsewhere, cookie };
@@ -403,18 +403,18 @@ describe('a session', () => {
   });
 });
 
-describe('the header that names a user', () => {
+describe('header that names a user', () => {
   const userHeader = { name: 'X-Forwarded-User', role: 'approver' } as const;
   const named = { ...elsewhere, 'x-forwarded-user': 'ann', 'x-forwarded-for': '10.2.2.2' };
 
-  it('means nothing without the proxy', async () => {
+  it('is ignored without the proxy', async () => {
     for (const proxy of [new TrustedProxy([]), new TrustedProxy(['10.0.0.0/8', 'fd00::/8'])]) {
       await using page = await runningPage({ ...everywhere, userHeader, proxy });
       expect((await page.ask('/', { headers: named })).status).toBe(401);
     }
   });
 
-  it('names who acts when the proxy sends it', async () => {
+  it('names the acting user if the proxy sends it', async () => {
     await using page = await runningPage({
       ...everywhere,
       userHeader,
@@ -454,8 +454,8 @@ describe('the header that names a user', () => {
   });
 });
 
-describe('what is shown', () => {
-  it('takes any text for a search, and shows it as text', async () => {
+describe('page', () => {
+  it('accepts any string for a search, and shows it as text', async () => {
     await using page = await runningPage(everywhere);
     expect((await page.ask('/search?q=client', { headers: elsewhere })).text).not.toContain('client-00001');
     const headers = { cookie: await page.signIn('viewer-token') };
@@ -468,7 +468,7 @@ describe('what is shown', () => {
     expect((await search('CLIENT-00001')).text).toContain(`href="${pathOf(ADDRESS)}"`);
   });
 
-  it('says on every page who froze the fleet and why, to whoever may read it', async () => {
+  it('shows who froze the fleet and why, to everyone who may read it', async () => {
     await using page = await runningPage();
     page.source.freeze = { at: NOW.toISOString(), by: '<b>ann', because: '<img src=x> \u202e' };
     const cookie = await page.signIn('admin-token');
@@ -488,7 +488,7 @@ describe('what is shown', () => {
       expect((await far.ask(path, { headers: elsewhere })).text).not.toContain('a secret');
   });
 
-  it('is framed by nobody, kept by nobody and loads nothing from elsewhere', async () => {
+  it('cannot be framed or cached, and loads nothing from elsewhere', async () => {
     await using page = await runningPage();
     for (const path of ['/', pathOf(ADDRESS), '/sign-in', '/nothing', '/workspaces/none']) {
       const { headers } = await page.ask(path);
@@ -506,10 +506,10 @@ describe('what is shown', () => {
   it.each([
     ['markup', `<img src=x onerror=alert(1)>"'</bdi>:p`],
     ['control and bidirectional characters', `a\u0001\u001b[31m\u202eevil\u2066\u200b:p`],
-    ['what the terminal must not see either', `${evil.replaceAll('\0', '')}:p`],
+    ['characters that the terminal must not print either', `${evil.replaceAll('\0', '')}:p`],
     ['255 characters', `${'n'.repeat(253)}:p`],
-    ['letters from right to left', 'שלום/عربي:p'],
-  ])('%s in names stays text', async (_, name) => {
+    ['right-to-left letters', 'שלום/عربي:p'],
+  ])('shows %s in names as text', async (_, name) => {
     await using page = await runningPage({ source: new SampleSource({ count: 2, names: ['x:p', name] }) });
     const list = (await page.ask('/workspaces')).text;
     const path = /href="(\/workspaces\/(?!x:p)[^"]+)"/.exec(list)?.[1]?.replaceAll('&#39;', "'") ?? '';
@@ -522,7 +522,7 @@ describe('what is shown', () => {
   });
 
   it.each(['/workspaces/%00', '/workspaces/a%00/runs/1', '/events?workspace=%00', '/%00', '/%ff', '/workspaces/a%'])(
-    'of %s is nothing',
+    'answers 400 to %s',
     async (path) => {
       await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
       expect((await page.ask(path)).status).toBe(400);
@@ -536,13 +536,13 @@ describe('what is shown', () => {
     [RUN, ['OPTIONS', 'PUT', 'DELETE'], 'GET, HEAD, POST'],
     ['/sign-in', ['PUT'], 'GET, HEAD, POST'],
     ['/sign-out', ['GET'], 'POST'],
-  ])('of %s by another method says which it takes', async (path, methods, allow) => {
+  ])('lists the allowed methods for %s by another method', async (path, methods, allow) => {
     await using page = await runningPage();
     for (const method of methods)
       expect(await page.ask(path, { method })).toMatchObject({ status: 405, headers: { allow } });
   });
 
-  it('is a page for people, whatever does not exist', async () => {
+  it('answers an unknown path with an HTML page, or with the known paths as JSON', async () => {
     await using page = await runningPage(everywhere);
     const { status, text } = await page.ask('/nothing', { headers: elsewhere });
     expect([status, text]).toEqual([404, expect.stringContaining('<h1>Not found</h1>')]);
@@ -558,7 +558,7 @@ describe('what is shown', () => {
       expect([path, (await page.ask(path, { headers: { cookie } })).status]).toEqual([path, 200]);
   });
 
-  it('is the last page of a list that is shorter, in the same order', async () => {
+  it('redirects to the last page of a shorter list, in the same order', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
     const { status, headers } = await page.ask('/workspaces?page=99&sort=due&q=client');
     expect([status, headers.location]).toEqual([302, '/workspaces?page=3&sort=due&q=client']);
@@ -582,13 +582,13 @@ describe('what is shown', () => {
     ['q=client%00-00001&page=0', '1 of 3 workspaces'],
     ['source=gone', 'There is no source &quot;gone&quot;.'],
     ['label=team', 'A label has the form key=value, such as team=sales.'],
-  ])('of %s says what is wrong', async (query, said) => {
+  ])('explains the query %s', async (query, said) => {
     await using page = await runningPage();
     expect((await page.ask(`/workspaces?${query}`)).text).toContain(said);
     expect((await page.ask('/workspaces?page=1&label=team%3Dsales')).text).not.toContain('role="alert"');
   });
 
-  it('is not said to be good where it was read too long ago, however the workspace stands', async () => {
+  it('does not mark resources as good after an old check, in any status of the workspace', async () => {
     const source = new SampleSource({ count: 8 });
     await using page = await runningPage({ source });
     const resources = async (of: number) => {
@@ -614,20 +614,20 @@ describe('what is shown', () => {
     expect((await page.ask('/')).text).toMatch(tile);
   });
 
-  it('keeps the parts of a path in their order', async () => {
+  it('keeps the order of the segments of a path', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['שלום/עולם:p'] }) });
     const shown = ['שלום', '/', 'עולם', ':', 'p'].map((part) => `<bdi>${part}</bdi>`).join('');
     expect((await page.ask('/workspaces')).text.replaceAll('<wbr>', '')).toContain(shown);
   });
 
-  it('has no secret', async () => {
+  it('contains no secret', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['hunter2:p'] }) });
     expect((await page.ask('/workspaces')).text).toContain('(secret)');
   });
 });
 
 describe('slow and many connections', () => {
-  it('ends a connection that does not finish its request', { tags: ['long'] }, async () => {
+  it('are closed if they do not finish their request', { tags: ['long'] }, async () => {
     await using page = await runningPage();
     const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
@@ -641,7 +641,7 @@ describe('slow and many connections', () => {
     expect(answer).toMatch(/^HTTP\/1.1 408/);
   });
 
-  it('takes a form that breaks off for no mistake of its own', async () => {
+  it('may end in the middle of a form without being reported as an error', async () => {
     await using page = await runningPage();
     const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
     socket.write('POST /sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n');
@@ -652,7 +652,7 @@ describe('slow and many connections', () => {
     for (let request = 0; request < 5; request++) await page.ask('/');
   });
 
-  it('gives one address a part of all connections, and a proxy as many as it needs', { tags: ['long'] }, async () => {
+  it('are limited per address, but not for a proxy', { tags: ['long'] }, async () => {
     for (const proxy of [new TrustedProxy([]), new TrustedProxy(['127.0.0.1'])]) {
       await using page = await runningPage({ proxy });
       const port = Number(new URL(page.url).port);
@@ -679,12 +679,12 @@ describe('slow and many connections', () => {
     }
   });
 
-  it('refuses headers that are too large', async () => {
+  it('cannot send too large headers', async () => {
     await using page = await runningPage();
     expect((await page.ask('/', { headers: { 'x-large': 'x'.repeat(20_000) } })).status).toBe(431);
   });
 
-  it('asks the 51st open page of one person, and the 201st of all, to come back later', {
+  it('are asked to retry later at the 51st open page of one user, and at the 201st of all', {
     tags: ['long'],
   }, async () => {
     await using page = await runningPage();
@@ -714,7 +714,7 @@ describe('slow and many connections', () => {
     for (const stream of streams) stream.destroy();
   });
 
-  it('keeps no place for who asks for no updates, or asks from another site', async () => {
+  it('occupy no slot without updates, or from another site', async () => {
     await using page = await runningPage();
     for (let asked = 0; asked < 52; asked++) expect((await page.ask('/events', { method: 'HEAD' })).status).toBe(200);
     for (const site of ['cross-site', 'same-site'])
@@ -725,7 +725,7 @@ describe('slow and many connections', () => {
     stream.destroy();
   });
 
-  it('ends a stream that nobody reads', async () => {
+  it('are closed if nobody reads the stream', async () => {
     let version = 0;
     const live = new LiveUpdates({ version: async () => String(version++), pollIntervalMs: 5 });
     const app = new Hono().get('/', (c) =>
@@ -747,7 +747,7 @@ describe('slow and many connections', () => {
     for (const { body } of answers) await body?.cancel();
   });
 
-  it('ends a stream of somebody who may no longer read, although there is always something new', async () => {
+  it('are closed when the user may no longer read, even if there are always new events', async () => {
     let version = 0;
     let isAllowed = true;
     const live = new LiveUpdates({ version: async () => String(version++), pollIntervalMs: 5 });
@@ -771,7 +771,7 @@ describe('slow and many connections', () => {
     expect(events).toBeLessThan(100);
   });
 
-  it('tells a page that something changed while it was read', async () => {
+  it('notify a page of a change during its read', async () => {
     await using page = await runningPage();
     const { source } = page;
     for (const [path, name] of [
@@ -793,7 +793,7 @@ describe('slow and many connections', () => {
     }
   });
 
-  it('ends the streams quietly while their source cannot be asked', async () => {
+  it('are closed silently while their source is unavailable', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     await using page = await runningPage();
     const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
@@ -805,7 +805,7 @@ describe('slow and many connections', () => {
     said.mockRestore();
   });
 
-  it('tells a page that was away that something changed', async () => {
+  it('notify a page of a change after it reconnects', async () => {
     await using page = await runningPage();
     const heard = async (version: number) => {
       const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];

@@ -22,7 +22,7 @@ const ADDRESS = names[0] ?? '';
 
 const OF_STANDING = (index: number) => pathOf(`voices/clients/client-000${index}:production`);
 
-/** Every page that there is, in each state that looks different, and its status where that is not 200. */
+/** Every page in each visually different state, and its status if that is not 200. */
 const looks: readonly (readonly [name: string, path: string, status?: number])[] = [
   ['overview', '/'],
   ['workspaces', '/workspaces'],
@@ -66,7 +66,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['close an orphan', `${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`],
 ];
 
-/** Words of addresses that are on two lines. */
+/** Words of addresses that are split over two lines. */
 const TORN = `[...document.querySelectorAll('h1 bdi, .crumbs bdi, .name bdi')].flatMap((name) => {
   const texts = [...name.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
   return texts.flatMap((text) => [...text.data.matchAll(/\\w{1,20}/g)].filter(({ index, 0: word }) => {
@@ -77,7 +77,7 @@ const TORN = `[...document.querySelectorAll('h1 bdi, .crumbs bdi, .name bdi')].f
   }).map(([word]) => word));
 })`;
 
-/** What axe finds by all of its rules, or by those alone whose answer may differ with the scheme and the width. */
+/** Runs all rules of axe, or only those whose result may depend on the color scheme and the width. */
 const findings = (rules: 'all' | 'of looks') => `axe.run(document, {
   resultTypes: ['violations'],
   ${rules === 'all' ? "rules: { 'target-size': { enabled: true } }" : "runOnly: ['color-contrast', 'target-size']"},
@@ -98,7 +98,7 @@ const FACTS = `({
 
 const fine = { wide: 0, thin: 0, boxes: 0, torn: [], parted: 0, cut: 0, tall: 0, ran: false };
 
-/** The policy of the page forbids what Playwright would wait with. */
+/** Waits until the expression is true. The policy of the page forbids the method that Playwright would use. */
 async function holds(page: Page, expression: string): Promise<void> {
   await expect.poll(() => page.evaluate<boolean>(expression), { interval: 20 }).toBe(true);
 }
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await running?.[Symbol.asyncDispose]();
   });
 
-  /** A page of somebody who is not signed in; one more costs the browser a process. */
+  /** Opens a page without a sign-in. One more page costs the browser a process. */
   async function visit(): Promise<Page> {
     visitor ??= await browser.newPage();
     await visitor.goto('about:blank');
@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await on.click('main button');
   }
 
-  /** On a phone, a tablet and a wide screen, light and dark. */
+  /** Checks the layout on a phone, a tablet and a wide screen, in light and dark. */
   async function looksRight(on: Page, widths = [800, 2000, 360]): Promise<void> {
     await on.evaluate(axe);
     for (const width of widths) {
@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
 
   const each = looks.map(([name, path, status = 200]) => ({ name, path, status }));
   it.each(each)(
-    '$name: fits a phone, is silent, and axe finds nothing',
+    '$name: fits a phone, logs nothing, and has no findings of axe',
     { tags: ['long'] },
     async ({ path, status }) => {
       complaints.length = 0;
@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await looksRight(page, [800, 2000]);
   });
 
-  it('shows a plan that asks for approval as changes, each open, with its warnings below', async () => {
+  it('shows the changes of a plan that waits for approval, all expanded, with its warnings below', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${running.url}${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`);
     expect(await page.locator('details.resource:not([open])').count()).toBe(0);
@@ -188,7 +188,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await top('.confirm button')).toBeLessThan(900);
   });
 
-  it('shows a workspace of 60 agents on a few screens, each of them once', { tags: ['long'] }, async () => {
+  it('shows each of the 60 agents of a workspace once, on a few screens', { tags: ['long'] }, async () => {
     const never = 'never published: publish it in the dashboard when it is ready';
     const make = (changed: number) => (index: number) => ({
       notices: [never],
@@ -227,7 +227,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     }
   });
 
-  it('shows values side by side, unfolded too', { tags: ['long'] }, async () => {
+  it('shows values side by side, even expanded', { tags: ['long'] }, async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS, 'resources', 'Agent/support-line')}`);
     await page.evaluate('for (const each of document.querySelectorAll("#values details")) each.open = true');
     await looksRight(page);
@@ -238,7 +238,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(declared?.x).toBeLessThan(live?.x ?? 0);
   });
 
-  it('shows what policies object to, and where the rule of a waiver is', async () => {
+  it("shows policy violations, and the position of a waiver's rule", async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const said = await page.locator('#plan').innerText();
     expect(said).toContain('Apply refuses this plan: calls-end (policies/calls.yaml): Calls must end');
@@ -249,7 +249,9 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await page.locator('dd', { hasText: waived }).waitFor();
   });
 
-  it('takes the button from who still looks at a plan that another session replaced', { tags: ['long'] }, async () => {
+  it('removes the approve button from open pages when another session replaces the plan', {
+    tags: ['long'],
+  }, async () => {
     const approve = `${running.url}${pathOf(ADDRESS, 'actions', 'approve')}`;
     const own = await browser.newContext({ javaScriptEnabled: false });
     const plain = await own.newPage();
@@ -293,7 +295,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await page.locator('#frozen').textContent()).toBe('');
   });
 
-  it('looks right without workspaces, after a wrong token, without a right, and without a connection', {
+  it('renders correctly without workspaces, after a wrong token, without a right, and without a connection', {
     tags: ['long'],
   }, async () => {
     const source = new SampleSource({ count: 0 });
@@ -324,7 +326,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await looksRight(own);
   });
 
-  it('is read, filtered and acted on without scripts, by keyboard alone', { tags: ['long'] }, async () => {
+  it('can be read, filtered and used without scripts, by keyboard alone', { tags: ['long'] }, async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     await plain.goto(`${running.url}/sign-in`);
@@ -357,7 +359,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await context.close();
   });
 
-  it('leads to its content and to everything else by the Tab key', { tags: ['long'] }, async () => {
+  it('reaches the content and all other elements with the Tab key', { tags: ['long'] }, async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${running.url}/`);
     await page.keyboard.press('Tab');
@@ -374,14 +376,14 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(links.slice(0, 40).filter((link) => !reached.has(link))).toEqual([]);
   });
 
-  it('says of a moment that comes that it is due, and of others how long ago they were', async () => {
+  it('shows that a future time is due, and how long ago past times were', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await page.evaluate('skew += 4 * 60_000, tick()');
     const ages = await page.locator('#status .age').allTextContents();
     expect(ages).toEqual(['4 min ago', '4 min ago', 'due']);
   });
 
-  it('shows a change by itself, and keeps what is opened and focused', async () => {
+  it('shows a change without a reload, and keeps expanded elements and the focus', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await holds(page, 'typeof lastEventAt === "number"');
     const isOpen = '[...document.querySelectorAll("#plan details.resource")].map(({ open }) => open)';
@@ -404,7 +406,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await page.locator('#connection').isVisible()).toBe(false);
   });
 
-  it('asks again for what it could not fetch, and says so meanwhile', { tags: ['long'] }, async () => {
+  it('retries a failed fetch, and shows this meanwhile', { tags: ['long'] }, async () => {
     const own = await visit();
     await own.goto(`${running.url}${pathOf(names[1] ?? '')}`);
     await holds(own, 'source?.readyState === 1 && banner.hidden');
@@ -426,7 +428,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await banner.waitFor({ state: 'hidden' });
   });
 
-  it('takes the actions away once another tab has signed out', { tags: ['long'] }, async () => {
+  it('removes the actions when another tab has signed out', { tags: ['long'] }, async () => {
     await using other = await runningPage({ source: new SampleSource({ count: 1 }) });
     const own = await visit();
     await signInAs(own, 'admin-token', other.url);
@@ -438,7 +440,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(await own.locator('#actions a').count()).toBe(0);
   });
 
-  it('stays as large as it is over many changes', { tags: ['long'] }, async () => {
+  it('keeps its size over many changes', { tags: ['long'] }, async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const session = await signedIn.newCDPSession(page);
     const counters = async () => {
@@ -454,7 +456,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(after.jsEventListeners).toBeLessThan(before.jsEventListeners + 5);
   });
 
-  it('says that the connection is gone, and what is gone', { tags: ['long'] }, async () => {
+  it('shows that the connection, the plan or the workspace is gone', { tags: ['long'] }, async () => {
     await using other = await runningPage({ source: new SampleSource({ count: 2, names }) });
     const own = await visit();
     await signInAs(own, 'admin-token', other.url);

@@ -15,12 +15,12 @@ function queryThatTakes(milliseconds: number) {
   return { clock, askAt };
 }
 
-it('runs a quick query each time', async () => {
+it('executes a fast query each time', async () => {
   const { askAt } = queryThatTakes(499);
   expect([await askAt(0), await askAt(0), await askAt(5000)]).toEqual([1, 2, 3]);
 });
 
-it('gives the last result of a slow query for a while, then while it is renewed, and waits for a new one after a pause', async () => {
+it('returns the last result of a slow query, also during its renewal, and waits for a new one after a pause', async () => {
   const { clock, askAt } = queryThatTakes(1000);
   expect([await askAt(0), await askAt(4999), clock.runs]).toEqual([1, 1, 1]);
   expect([await askAt(5000), clock.runs]).toEqual([1, 2]);
@@ -28,7 +28,7 @@ it('gives the last result of a slow query for a while, then while it is renewed,
   expect(await askAt(41_000)).toBe(3);
 });
 
-it('shows the failure of a slow query once its last result is old', async () => {
+it('returns the error of a slow query once its last result is too old', async () => {
   let now = 0;
   const ask = cacheSlowQuery(
     async () => {

@@ -13,7 +13,7 @@ import { runningPage } from './running-page.ts';
 const ADDRESS = 'voices/acme:test';
 const WORKSPACE = `/api/v1${pathOf(ADDRESS)}`;
 
-it('gives programs what a fleet knows, with the token of a person', async () => {
+it("serves the data of a fleet to programs with a user's token", async () => {
   const { database, control, server, until, status } = await testFleet({
     projects: ['acme', 'beta'],
     rules: 'workspaces: { "*": { mode: approve, interval: 1h } }',
@@ -43,7 +43,7 @@ it('gives programs what a fleet knows, with the token of a person', async () => 
     expect([found, items]).toEqual([1, [expect.objectContaining({ address: ADDRESS, status: 'waiting' })]]);
     expect(await get('workspace', WORKSPACE)).toMatchObject({ ...items[0], mode: 'approve', interval_seconds: 3600 });
   });
-  await step('a plan, before and after a person approved it', async () => {
+  await step('a plan, before and after its approval', async () => {
     const { items } = await get('plans', `${WORKSPACE}/plans`);
     const [{ id }] = items;
     expect(items).toMatchObject([{ state: 'waiting', summary: { create: 1 } }, { id: 'left' }]);
@@ -71,7 +71,7 @@ it('gives programs what a fleet knows, with the token of a person', async () => 
     for (const run of runs) expect(await get('run', `${WORKSPACE}/runs/${run.id}`)).toMatchObject({ id: run.id });
     expect(await get('pulls', '/api/v1/pulls')).toMatchObject({ items: [] });
   });
-  await step('a token that was checked needs no slow check, and works while others are guessed', async () => {
+  await step('a checked token needs no further slow check, and works while others are guessed', async () => {
     expect(await personOfToken(database, token, true)).toEqual({ name: 'robot', role: 'viewer' });
     const other = await addToken(database, { name: 'new', role: 'viewer', by: 'test' });
     const similar = `${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`;
@@ -81,7 +81,7 @@ it('gives programs what a fleet knows, with the token of a person', async () => 
     expect((await ask('/api/v1/workspaces', other)).status).toBe(429);
     expect((await ask('/api/v1/workspaces')).status).toBe(200);
   });
-  await step('a token that was removed, at once, and no more', async () => {
+  await step('a removed token stops working at once', async () => {
     await removeToken(database, 'robot');
     expect((await ask('/api/v1/workspaces')).status).toBe(429);
     expect(await personOfToken(database, token)).toBe(undefined);

@@ -16,7 +16,7 @@ const calls = { perDay: 20, days: 2, versions: { '2': { session_outcome: { escal
 const address = 'voices/acme:test';
 const resource = 'Agent/agent-of-acme';
 
-it('compares the calls of versions for who asks, one workspace of a platform after the other', async () => {
+it('compares the calls of versions on request, one workspace of a platform after the other', async () => {
   const { database, control, folder, pg, server, until, status, emulators } = await testFleet({
     projects: ['acme'],
     rules: 'workspaces: { "*": { mode: apply, interval: 1h } }',
@@ -54,7 +54,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     return page.ask(action, { headers: { cookie }, form: { form, of } });
   };
 
-  await step('nothing is read before somebody asks', async () => {
+  await step('nothing is read before a request', async () => {
     expect((await page.ask(path)).text).toContain('No comparison of the calls is stored.');
     expect((await page.ask(path)).text).not.toContain('compare-calls');
     const viewer = await addToken(database, { name: 'victor', role: 'viewer', by: 'test' });
@@ -72,7 +72,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     expect(await shown()).toMatch(/as of <time[\s\S]*requested by <bdi>vera<\/bdi>[\s\S]*Compare again/);
     const paths = emulator?.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
     const versions = `/api/v1/agents/${agent}/versions`;
-    // Each once.
+    // Each call is read once.
     expect(paths?.sort()).toEqual([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']);
     expect(await shown()).toMatch(/Version 2<[\s\S]*1 field changed[\s\S]*prompt_config\.prompt[\s\S]*&lt;b&gt;twice/);
     expect(await shown(pathOf(address))).toMatch(/<h2>Calls<\/h2>[\s\S]*agent-of-acme#calls/);
@@ -81,7 +81,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     expect(said).toEqual([`vera: compare-calls ${address} ${resource}`]);
   });
   const claim = { address, resource, baseUrl: emulator?.url ?? '', by: 'bob', timeout: 60_000 };
-  await step('not while any process reads calls of this platform, nor of too many others', async () => {
+  await step('no read starts while any process reads calls of this platform, or of too many others', async () => {
     await claimComparison(database, { ...claim, resource: 'Agent/other' });
     const refused = await ask();
     expect([refused.status, refused.text]).toEqual([
@@ -92,9 +92,9 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     for (const other of ['b', 'c', 'd'])
       await claimComparison(database, { ...claim, resource: `Agent/${other}`, baseUrl: other });
     expect((await ask()).text).toContain('Calls of 4 platforms are already being read');
-    expect(await shown(), 'the result stays').toContain('Version 1 to version 2');
+    expect(await shown(), 'the result remains').toContain('Version 1 to version 2');
   });
-  await step('what a process began that is gone is said, and asked for again', async () => {
+  await step('an unfinished comparison of an ended process is reported, and can be requested again', async () => {
     await database.query(`UPDATE voxform_fleet.comparisons SET until = now() WHERE until IS NOT NULL`);
     await claimComparison(database, { ...claim, timeout: 0 });
     expect(await shown()).toMatch(/Compare again[\s\S]*The process that was reading the calls has ended/);

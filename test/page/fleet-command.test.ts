@@ -23,7 +23,7 @@ const env = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
 const ADDRESS = 'voices/acme:test';
 const SCRAPING = 'token-of-prometheus';
 
-it('serves the page over an embedded database, to people with tokens', async () => {
+it('serves the page over an embedded database to users with tokens', async () => {
   await using emulator = await startEmulator({ seed: 1 });
   using told = await receiver();
   await using folder = await temporaryFolder({
@@ -54,7 +54,7 @@ notify: [{ url: ${told.url} }]
   }
   const ask = asking(url);
 
-  const tokens = await step('tokens are added through the process that has the database', async () => {
+  const tokens = await step('tokens are added through the process that uses the database', async () => {
     const added = await fleet('token', 'add', 'ann', '--role', 'approver');
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^voxform_ann_[\w-]{43}\n$/) });
     expect((await fleet('token', 'add', 'ann', '--role', 'admin')).stderr).toContain('already');
@@ -78,7 +78,7 @@ notify: [{ url: ${told.url} }]
     await expect.poll(async () => pattern.test(await workspace(cookie)), { interval: 100 }).toBe(true);
     return pattern.exec(await workspace(cookie));
   };
-  await step('who approve a plan, pause and resume', async () => {
+  await step('users with tokens approve a plan, pause and resume', async () => {
     const cookie = await signIn(tokens.approver);
     const plan = (await until(/actions\/approve\?of=([0-9a-f]+)"/, cookie))?.[1] ?? '';
     expect(await act(cookie, 'approve', { of: plan })).toBe(303);
@@ -101,7 +101,7 @@ notify: [{ url: ${told.url} }]
     expect(metrics.text).toContain('voxform_fleet_workspaces{status="in-sync"} 1');
     expect((await ask('/workspaces?sort=due&q=ACME')).text).toContain('1 of 2 workspaces');
   });
-  await step('the status is for those who may read the page, the figures for the token', async () => {
+  await step('the status needs the right to read the page, the metrics need the token', async () => {
     const handedOn = { 'x-forwarded-for': '10.9.9.9' };
     const status = async (path: string, headers = {}) =>
       (await ask(path, { headers: { ...handedOn, ...headers } })).status;
@@ -115,7 +115,7 @@ notify: [{ url: ${told.url} }]
     });
     expect((await ask('/workspaces/voices/curious:test')).text).toContain('is not set');
   });
-  await step('an admin freezes the fleet, and a webhook is told', async () => {
+  await step('an admin freezes the fleet, and a webhook receives the notification', async () => {
     const cookie = await signIn(tokens.admin);
     const form = /name="form" value="([^"]+)"/.exec((await ask('/freeze', { headers: { cookie } })).text)?.[1] ?? '';
     const sent = { form, because: 'incident 7 @here' };
@@ -138,7 +138,7 @@ notify: [{ url: ${told.url} }]
     expect(frozen.text).not.toContain('@here');
     expect(resumed).toMatchObject({ event: 'resumed' });
   });
-  await step('until their tokens are removed', async () => {
+  await step('removed tokens stop working', async () => {
     const cookie = await signIn(tokens.approver);
     expect(await workspace(cookie)).toContain('Sign out');
     expect((await fleet('token', 'remove', 'ann')).stdout).toContain('ended its sessions');
@@ -147,7 +147,7 @@ notify: [{ url: ${told.url} }]
   });
   serving.child.kill('SIGTERM');
   expect(await serving.ended).toMatchObject({ code: 0 });
-  await step('without loading what only single sign-on needs', async () => {
+  await step('the modules of single sign-on are not loaded', async () => {
     const loaded = path.join(folder.root, 'loaded');
     const reports = (await readdir(loaded)).map((name) => readFile(path.join(loaded, name), 'utf8'));
     const urls = [...(await Promise.all(reports)).join().matchAll(/"url":"(file:[^"]+)"/g)].map(([, url = '']) => url);
@@ -157,7 +157,7 @@ notify: [{ url: ${told.url} }]
   });
 });
 
-it('says that its database is not ready, or away, and tells strangers no more than that', async () => {
+it('reports that its database is not ready or is unavailable, and reveals no more to strangers', async () => {
   await using postgres = await startPostgres();
   const database = postgres.url('postgres');
   const setUp = new pg.Client(database);
@@ -178,7 +178,7 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
   const ask = asking(`http://127.0.0.1:${port}`);
   const paths = ['/', '/workspaces', pathOf(ADDRESS), '/status', '/metrics'];
 
-  await step('the tables are not there yet', async () => {
+  await step('the tables do not exist yet', async () => {
     const isListening = () => ask('/healthz').then(({ status }) => status, String);
     await expect.poll(isListening).toBe(200);
     for (const path of paths) {
@@ -191,7 +191,7 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
     for (const path of paths)
       expect([path, (await ask(path)).status]).toEqual([path, path === pathOf(ADDRESS) ? 404 : 200]);
   });
-  await step('the database is away', async () => {
+  await step('the database is unavailable', async () => {
     const added = await command(['fleet', 'token', 'add', 'ann', '--role', 'viewer'], options);
     const signedIn = await ask('/sign-in', { form: { token: added.stdout.trim() } });
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';

@@ -57,12 +57,12 @@ it.each([
       expect(text).toMatch(new RegExp(`<dt>State</dt><dd><bdi>${location}`));
       expect(text).toContain(`voxform fleet exec ${ADDRESS} -- history`);
     });
-    await step('the page of a run lists what it made', async () => {
+    await step('the page of a run lists the changes that it made', async () => {
       const [run = ''] = /\/workspaces\/voices\/acme:test\/runs\/\d+/.exec(await textOf()) ?? [];
       const { text } = await get(run);
       expect(text).toMatch(/night<[\s\S]*Action">create<[\s\S]*badge good">done[\s\S]*Id"><code>\w+</);
     });
-    await step('an uneventful run writes none of it again', async () => {
+    await step('an uneventful run writes none of them again', async () => {
       const kept = () =>
         database.query(`SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`, ADDRESS);
       const before = await kept();
@@ -73,7 +73,7 @@ it.each([
       await until(async () => (await textOf()).includes('requested by <bdi>ann'));
       expect(await kept()).toEqual(before);
     });
-    await step('the references lead from and to resources in sync', async () => {
+    await step('the references point from and to resources in sync', async () => {
       const references = async () => {
         const [text = ''] = /<h2>References.*?<\/section>/s.exec(await textOf()) ?? [];
         return ['agent-of-acme', 'ann'].filter((name) => text.includes(`>${name}<`));
@@ -116,7 +116,7 @@ it.each([
       await control.run([ADDRESS], 'ann');
       await until(async () => !(await textOf()).includes('Orphans (1)'));
     });
-    await step('right after a state was moved away, nothing is said to be gone', async () => {
+    await step('right after a state was moved away, no resource is shown as removed', async () => {
       await control.pause([ADDRESS], { by: 'ann' });
       await database.query(`DELETE FROM voxform_fleet.plans WHERE address = $1`, ADDRESS);
       await database.query(

@@ -25,7 +25,7 @@ spec: { email: ann@example.com, role: member }
 `;
 const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/;
 
-it('shows a plan of a fleet, has it approved by whoever may, and tells who did', { tags: ['long'] }, async () => {
+it('shows a plan of a fleet, lets approvers approve it, and names the approver', { tags: ['long'] }, async () => {
   const { database, control, pg, folder, server, until, status, write, emulators } = await testFleet({
     projects: ['acme', 'beta'],
     rules: RULES,
@@ -60,7 +60,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   };
 
   const planned: string[] = [];
-  const plan = await step('the overview, the list and the workspace say that it waits', async () => {
+  const plan = await step('the overview, the list and the workspace show that it waits', async () => {
     expect((await get('/')).text).toMatch(/<strong>2<\/strong><span class="badge ask">waiting/);
     expect((await get('/workspaces?status=waiting&q=acme')).text).toContain('1 of 2 workspaces');
     const { text } = await get(pathOf(address), await page.signIn(tokens.approver));
@@ -74,7 +74,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(told).toContain(`<dd><a href="${pathOf(address)}#plan">${id}</a>: waits for approval`);
     return id;
   });
-  await step('only an approver approves, and only this plan', async () => {
+  await step('only an approver can approve, and only this plan', async () => {
     expect(await act(await page.signIn(tokens.viewer), 'approve', { of: plan })).toBe(403);
     const cookie = await page.signIn(tokens.approver);
     expect(await act(cookie, 'approve', { of: 'f'.repeat(12) })).toBe(403);
@@ -84,7 +84,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(emulators.get('acme')?.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
     expect(emulators.get('beta')?.requests.filter(({ method }) => method === 'POST')).toHaveLength(0);
   });
-  await step('the page has the resource, its id, and who approved', async () => {
+  await step('the page shows the resource, its id, and the approver', async () => {
     const { text } = await get(pathOf(address));
     expect(text).toMatch(
       /agent-of-acme<\/code><\/a><\/td>\s*<td data-title="Status"><span class="badge change">unpublished/,
@@ -104,7 +104,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await database.query('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
     expect((await get(planned[0] ?? '')).text).toMatch(/: no longer stored<[\s\S]*class="empty">1 to create</);
   });
-  await step('the step that is left to a person is told, though all is in sync', async () => {
+  await step('the remaining manual step is shown although all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(
       /1 with manual steps:[\s\S]*>1 unpublished<[\s\S]*publish it when it is ready/,
     );
@@ -159,36 +159,33 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await control.resume([address], 'ann');
     await until(async () => (await status(address)) === 'in-sync');
   });
-  await step(
-    'a rejected plan is shown with who rejected it and what is next, and can be approved after all',
-    async () => {
-      const beta = pathOf('voices/beta:test');
-      const cookie = await page.signIn(tokens.approver);
-      const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
-      await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
-      expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
-      await control.pause(['voices/beta:test'], { by: 'ann' });
-      // A run that a policy refused left something else, and no plan of its own.
-      await database.query(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
-      const { text } = await get(beta, cookie);
-      expect(text).toContain('1 to create');
-      expect(text).toContain('after it is resumed');
-      expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
-      expect(text).toContain('Approval is requested again only for a different plan');
-      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*reason: not on a Friday; plan /);
-      expect(text).not.toContain('actions/reject');
-      const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
-      expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is already rejected.')]);
-      const approve = `${beta}/actions/approve`;
-      expect(text).toContain(`${approve}?of=${of}`);
-      const asked = (await get(`${approve}?of=${of}`, cookie)).text;
-      expect(asked).toMatch(/Plan made<\/dt><dd><time[\s\S]*Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/);
-      const form = FORM.exec(asked)?.[1] ?? '';
-      expect((await page.ask(approve, { headers: { cookie }, form: { form, of } })).status).toBe(303);
-      expect((await get(beta)).text).toMatch(/Plan approved by<\/dt><dd><bdi>ann@example.com/);
-    },
-  );
-  await step('the list is filtered by the labels of resources, also while runs fail', async () => {
+  await step('a rejected plan is shown with its rejecter and the next step, and can still be approved', async () => {
+    const beta = pathOf('voices/beta:test');
+    const cookie = await page.signIn(tokens.approver);
+    const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
+    await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
+    expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
+    await control.pause(['voices/beta:test'], { by: 'ann' });
+    // A run that a policy refused left other changes pending, and no plan of its own.
+    await database.query(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
+    const { text } = await get(beta, cookie);
+    expect(text).toContain('1 to create');
+    expect(text).toContain('after it is resumed');
+    expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
+    expect(text).toContain('Approval is requested again only for a different plan');
+    expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*reason: not on a Friday; plan /);
+    expect(text).not.toContain('actions/reject');
+    const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is already rejected.')]);
+    const approve = `${beta}/actions/approve`;
+    expect(text).toContain(`${approve}?of=${of}`);
+    const asked = (await get(`${approve}?of=${of}`, cookie)).text;
+    expect(asked).toMatch(/Plan made<\/dt><dd><time[\s\S]*Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/);
+    const form = FORM.exec(asked)?.[1] ?? '';
+    expect((await page.ask(approve, { headers: { cookie }, form: { form, of } })).status).toBe(303);
+    expect((await get(beta)).text).toMatch(/Plan approved by<\/dt><dd><bdi>ann@example.com/);
+  });
+  await step('the list is filtered by the labels of resources, even while runs fail', async () => {
     const labelled = agentManifest('agent-of-acme', 'One.').replace(
       'metadata:',
       'metadata:\n  labels: { team: sales, odd: "\\0" }',
@@ -204,19 +201,19 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(await find('label=team%3Dsales&status=invalid')).toContain('1 of 2 workspaces');
     await folder.write('acme/manifests/b.yaml', '# nothing\n');
   });
-  await step('the list says what it does not know', async () => {
+  await step('the list shows which information is missing', async () => {
     const { text } = await get('/workspaces?status=bogus&sort=size');
     expect(text).toContain('Unknown status &quot;bogus&quot;. Known: failed, invalid');
     expect(text).toContain('Unknown sort &quot;size&quot;. Known: status, address');
     expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Unknown');
   });
-  await step('a change shows in the version that open pages follow', async () => {
+  await step('a change increments the version that open pages follow', async () => {
     const before = await source.version(address);
     await write('acme', 'Two.');
     await until(async () => (await status(address)) === 'waiting');
     expect(await source.version(address)).not.toBe(before);
   });
-  await step('a form for a plan that became out of date meanwhile approves nothing', async () => {
+  await step('a form for an outdated plan approves nothing', async () => {
     const cookies = [await page.signIn(tokens.approver), await page.signIn(tokens.admin)];
     const waiting = async () => /approve\?of=(\w+)/.exec((await get(pathOf(address), cookies[0])).text)?.[1] ?? '';
     const approve = pathOf(address, 'actions', 'approve');
@@ -240,7 +237,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await waiting()) === old);
     expect(emulators.get('acme')?.requests.filter(({ method }) => method !== 'GET').length).toBe(written);
   });
-  await step('a plan that waits shows when it was made, the resources what the last run found', async () => {
+  await step('a waiting plan shows its creation time, the resources show the findings of the last run', async () => {
     const parts = async () => {
       const { text } = await get(pathOf(address), await page.signIn(tokens.approver));
       return {
@@ -289,14 +286,14 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       await expect.poll(async () => (await get(list)).text).not.toContain('1 orphan');
     expect(after).toMatch(/orphans close<\/td>\s*<td class="by" data-title="User">requested by <bdi>root/);
   });
-  await step('a token that is removed ends its sessions', async () => {
+  await step('removing a token ends its sessions', async () => {
     const cookie = await page.signIn(tokens.viewer);
     expect((await get(pathOf(address), cookie)).text).toContain('vera');
     await removeToken(database, 'vera');
     expect((await get(pathOf(address), cookie)).text).not.toContain('vera');
     expect(await page.signIn(tokens.viewer)).toBe('');
   });
-  await step('a stolen database has no token and no session', async () => {
+  await step('a stolen database contains no token and no session', async () => {
     const rows = await database.query(
       'SELECT row_to_json(t)::text AS row FROM voxform_fleet.tokens t UNION ALL SELECT row_to_json(s)::text FROM voxform_fleet.sessions s',
     );
@@ -313,7 +310,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
 });
 
-it('lists what a plan leaves out as in sync', () => {
+it('lists resources without changes in a plan as in sync', () => {
   const state = { resources: { 'Agent/a': { id: '1' }, 'Agent/b': { id: '2' }, 'Agent/old': { id: '3' } } };
   const resource = { kind: 'Agent', source: null, changes: [] };
   const resources = [
@@ -338,7 +335,7 @@ it.each([
   ['invalid', null, 'The newest manifests are invalid'],
   ['invalid', '2030-01-01T00:00:00Z', 'The newest manifests are invalid; the last valid ones are used'],
   ['failed', '2030-01-01T00:00:00Z', 'The last run failed'],
-])('heads the problems of a workspace that is %s and was checked at %s', (status, checkedAt, heading) => {
+])('shows the heading of problems of a workspace that is %s and was checked at %s', (status, checkedAt, heading) => {
   const shown = { status, checkedAt, problem: null, last: { problems: ['a problem'] } };
   expect(problemsOf(shown as never)).toEqual([{ heading, lines: ['a problem'] }]);
   const stopped = { ...shown, last: { result: 'interrupted', error: 'why', problems: ['a problem'] } };
@@ -384,7 +381,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { tags: ['long'] }, a
   await needs('{"missing": [{"address": "Agent/a"}]}', '%01___:%');
   await needs('{"person": 1, "counts": {"manual": 1}}', '%02___:%');
   await needs('{"result": "refused", "hold": "policy"}', '%03___:%');
-  // A slow overview is renewed behind its reader.
+  // A slow overview is renewed after its response.
   await expect.poll(statuses).toEqual(['pending', 'failed', 'waiting', 'drifted']);
   expect(await attention()).toContain('refused by a policy');
   expect(await attention()).not.toContain('1 with manual steps');

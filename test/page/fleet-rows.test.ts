@@ -35,7 +35,7 @@ it.each([
   ],
   ['only reported', { last: { counts, hold: 'report' } }, '2 to create; the mode is report'],
   ['refused', { last: { counts, hold: 'policy', result: 'refused' } }, 'refused by a policy, 2 to create'],
-  ['left for later', { last: { counts, hold: 'changing' } }, '2 to create'],
+  ['postponed', { last: { counts, hold: 'changing' } }, '2 to create'],
   [
     'paused',
     { status: 'paused', paused: { at: since, by: 'root', because: 'holidays' }, last: {} },
@@ -46,11 +46,11 @@ it.each([
     { status: 'failed', plan: { id: '0123456789ab', state: 'waiting' }, last: { error: 'no answer' } },
     'no answer; plan 0123456789ab waits for approval',
   ],
-])('says why changes are pending: %s', (_, more, summary) => {
+])('explains why changes are pending: %s', (_, more, summary) => {
   expect(rowOf({ ...workspace, ...more } as never).summary).toBe(summary);
 });
 
-it('does not call a workspace that was never checked the oldest check', () => {
+it('does not count a workspace that was never checked as the oldest check', () => {
   const figures = {
     lateness: 0,
     oldestCheckAge: 60,
@@ -63,7 +63,7 @@ it('does not call a workspace that was never checked the oldest check', () => {
   expect(oldest).toEqual(['Oldest check', new Date(since)]);
 });
 
-it('counts the workspaces of each status, and names in one line those that there are none of', async () => {
+it('counts the workspaces of each status, and names the statuses without workspaces on one line', async () => {
   await using page = await runningPage();
   const { text } = await page.ask('/');
   const tiles = [...text.matchAll(/<a href="\/workspaces\?status=([\w-]+)"><strong>(\d+)/g)];
@@ -95,7 +95,7 @@ it('finds resources by text and status, in pages, without a script', async () =>
   expect(hostile).toContain('No resource matches.');
 });
 
-it('says that a person decided, not that a person asked for it', () => {
+it('attributes a decision to a person as a decision, not as a request', () => {
   const decision = { startedAt: new Date(since), result: 'paused', askedBy: 'ann', mode: 'apply' };
   const paused = detailOfStoredRun(runOfDecision({ ...decision, summary: {} }));
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
@@ -109,7 +109,7 @@ it.each([
   ['report', 'only reports how the manifests differ from https://api.example.com. It applies nothing.'],
   ['apply', 'applies the changes to https://api.example.com without asking'],
   ['approve', 'makes a plan for https://api.example.com, which waits for approval.'],
-])('says before a run what it does in the mode %s', async (mode, words) => {
+])('explains before a run what it does in the mode %s', async (mode, words) => {
   const source = new SampleSource({ plan: { ...richPlan, base_url: 'https://api.example.com' } });
   const [row, ...others] = source.rows;
   source.rows.splice(0, 3, { ...(row as WorkspaceRow), mode }, ...others);
@@ -119,11 +119,11 @@ it.each([
   expect((await page.ask(path, { headers: { cookie } })).text).toContain(words);
 });
 
-it('isolates an escape from the direction of the name around it', () => {
+it('isolates a direction escape in a name from the surrounding text', () => {
   expect(addressText('\u05d0\u202eevil').text).toBe('<bdi>\u05d0</bdi><bdi>\\u202e</bdi><bdi>evil</bdi>');
 });
 
-it('says of a run of a watch without changes how its resources stand', () => {
+it('shows the status of the resources for a run of a watch without changes', () => {
   const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
   const { summary } = detailOfStoredRun(runOfReport(sampleReport({ plan: plan(resources) }), String));
   expect(summary).toBe('1 with manual steps');
@@ -142,7 +142,7 @@ it('shortens digests', () => {
   expect(factList([['Plan digest', digest]], new Date(since)).text).toContain('>abcdef012345</span>');
 });
 
-it('leads a reader of a waiting plan to its approval by way of the sign-in', async () => {
+it('sends a reader of a waiting plan through the sign-in to its approval', async () => {
   const source = new SampleSource({ count: 1 });
   await using page = await runningPage({ source });
   const path = pathOf(source.rows[0]?.address ?? '');
@@ -151,7 +151,7 @@ it('leads a reader of a waiting plan to its approval by way of the sign-in', asy
   expect([status, text]).toEqual([401, expect.stringContaining(`name="to" value="${href}"`)]);
 });
 
-it('says that a run is due', async () => {
+it('shows that a run is due', async () => {
   const source = new SampleSource({ count: 1 });
   await using page = await runningPage({ source });
   const path = pathOf(source.rows[0]?.address ?? '');

@@ -32,7 +32,7 @@ const create = (index: number): Partial<PlannedResource> => ({
   changes: [change('prompt_config.prompt', { after: prompt(index, 'Monday').join('\n').repeat(10) })],
 });
 
-/** 300 agents with a number each, and as much of everything else as a page may get. */
+/** A source of 300 agents with a number each, and with the maximum of everything else. */
 class LargeSource extends SampleSource {
   constructor(make: (index: number) => Partial<PlannedResource>) {
     const all = agents(300, make);
@@ -78,7 +78,7 @@ it.each([
   }
 });
 
-it('counts the resources above everything else, and lists those of a text, a kind and a status', {
+it('counts the resources above all other contents, and lists those of a text, a kind and a status', {
   tags: ['long'],
 }, async () => {
   const source = new LargeSource((index) => (index < 70 ? update(index) : {}));
@@ -101,7 +101,7 @@ it('counts the resources above everything else, and lists those of a text, a kin
   expect(pages.flat()).toHaveLength(600);
 });
 
-it('shows the only resource of a status beside hundreds of others', async () => {
+it('shows the only resource of a status among hundreds of others', async () => {
   const source = new LargeSource((index) =>
     index === 299 ? { notices: ['never published: publish it'] } : update(index),
   );

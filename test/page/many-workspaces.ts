@@ -1,7 +1,10 @@
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 
-/** Puts workspaces into the tables of a fleet, a quarter each in sync, drifted, failed and waiting, with long names and errors. */
+/**
+ * Fills the tables of a fleet with workspaces, a quarter each in sync, drifted, failed and waiting, with long names and
+ * errors.
+ */
 export async function enterMany(database: FleetDatabase, count: number): Promise<void> {
   await setUpTables(database);
   await database.query(

@@ -10,12 +10,12 @@ import { type RunningPage, runningPage } from './running-page.ts';
 
 const ADDRESS = 'voices/clients/client-00001:production';
 
-/** All objects that are reachable, after a collection, and the bytes of everything. */
+/** Returns the number of reachable objects after a garbage collection, and the memory in use. */
 function held(): { readonly objects: number; readonly megabytes: number } {
   return { objects: queryObjects(Object, { format: 'count' }), megabytes: memoryUsage().heapUsed / 2 ** 20 };
 }
 
-/** Hears two versions, as a page that stays open over a change does, and goes. */
+/** Follows two versions, as a page that stays open over a change does, and disconnects. */
 async function follow({ url, source }: RunningPage, agent: Agent): Promise<void> {
   const path = `${url}/events?workspace=${encodeURIComponent(ADDRESS)}`;
   const [stream] = (await once(get(path, { agent }), 'response')) as [IncomingMessage];
@@ -32,7 +32,7 @@ async function many(count: number, work: () => Promise<unknown>): Promise<void> 
   for (let done = 0; done < count; done += 40) await Promise.all(Array.from({ length: 40 }, work));
 }
 
-/** Does it often, and expects that less is kept than one object each time. */
+/** Repeats the work, and expects that each time retains less than one object. */
 async function expectFlat(count: number, work: () => Promise<unknown>): Promise<void> {
   await many(200, work);
   const before = held();
@@ -43,13 +43,13 @@ async function expectFlat(count: number, work: () => Promise<unknown>): Promise<
   expect(more.megabytes - before.megabytes).toBeLessThan(2);
 }
 
-it('keeps nothing of hundreds of streams that came, heard of changes and went', async () => {
+it('retains nothing of hundreds of streams that were closed after changes', async () => {
   await using page = await runningPage();
   const agent = new Agent({ keepAlive: false });
   await expectFlat(400, () => follow(page, agent));
 });
 
-it('keeps nothing of a stream that tells of hundreds of changes', async () => {
+it('retains nothing of a stream with hundreds of changes', async () => {
   await using page = await runningPage({ pollIntervalMs: 0 });
   const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
   const heard = async () => {
@@ -63,10 +63,10 @@ it('keeps nothing of a stream that tells of hundreds of changes', async () => {
   stream.destroy();
 });
 
-it('keeps nothing of many requests, sign-ins and wrong tokens', async () => {
+it('retains nothing of many requests, sign-ins and wrong tokens', async () => {
   await using page = await runningPage();
   const paths = ['/', '/workspaces?status=failed', pathOf(ADDRESS), '/sign-in', '/nothing'];
-  // A connection that is kept may be closed just when it is used again.
+  // A kept-alive connection may be closed at the moment of its reuse.
   const closing = { connection: 'close' };
   let asked = 0;
   await expectFlat(300, () => {

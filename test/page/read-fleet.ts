@@ -2,7 +2,7 @@ import { type FleetControl, fleetControl } from '../../src/fleet/control.ts';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 
-/** The contents of the page of a fleet, without what acts on platforms. */
+/** Returns the contents of a fleet's page, without actions on platforms. */
 export function readFleet(
   { database, control = fleetControl(database) }: { readonly database: FleetDatabase; readonly control?: FleetControl },
   changes: Partial<ConstructorParameters<typeof FleetSource>[0]> = {},

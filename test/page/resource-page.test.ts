@@ -52,11 +52,11 @@ describe('declared and live values', () => {
     ['inbound_agent_id', { declared: { value: 'Agent/a (01JAGENT)' }, live: undefined, changedBy: undefined }],
     ['hidden', { declared: { value: 'x' }, live: { words: expect.stringContaining('not returned') } }],
     ['other', { live: { words: expect.stringContaining('ignore_drift') } }],
-  ])('of %s', (path, expected) => {
+  ])('are compared for %s', (path, expected) => {
     expect(fields.get(path)).toMatchObject(expected);
   });
 
-  it('are those that differ where the state cannot be read, and a new resource has none', () => {
+  it('are only the differing ones if the state cannot be read, and a new resource has none', () => {
     const outside = resourceDetail({ ...known, entry: undefined });
     expect([outside.isComplete, outside.fields.length]).toEqual([false, 5]);
     const created = { ...planned, id: null, changes: [change('name', { after: 'a' })] };
@@ -65,7 +65,7 @@ describe('declared and live values', () => {
   });
 });
 
-describe('the address of a manifest on its host', () => {
+describe('URL of a manifest on its host', () => {
   const at = (address: string, more: Partial<Parameters<typeof filesOnHost>[0]> = {}) =>
     filesOnHost({ address, host: undefined, folder: 'clients/acme', commit: COMMIT, ...more });
   const file = { file: 'manifests/agents.yaml', line: 31 };
@@ -81,13 +81,13 @@ describe('the address of a manifest on its host', () => {
     expect(fileOnHost(files ?? '', file)?.href).toBe(`${expected}manifests/agents.yaml#L31`);
   });
 
-  it('is not known of another host, a folder, or files that differ from the commit', () => {
+  it('is undefined for other hosts, folders, or files that differ from the commit', () => {
     expect(at('https://git.acme.example/a/b')).toBeUndefined();
     expect(at('/srv/voices')).toBeUndefined();
     expect(at('https://github.com/acme/voices', { commit: `${COMMIT}-dirty` })).toBeUndefined();
   });
 
-  it('stays in its folder, whatever the file is called', () => {
+  it('stays in its folder for any file name', () => {
     const files = at('https://github.com/acme/voices', { folder: '' }) ?? '';
     expect(fileOnHost(files, { file: '../../../evil', line: 1 })).toBeUndefined();
     expect(fileOnHost(files, { file: 'a/{line}?#"<b>.yaml', line: 1 })?.href).toBe(
@@ -97,10 +97,10 @@ describe('the address of a manifest on its host', () => {
   });
 });
 
-describe('the page of a resource', () => {
+describe('page of a resource', () => {
   const path = pathOf(ADDRESS, 'resources', 'Agent/support-line');
 
-  it('shows both sides, who changed what, links, references and runs', async () => {
+  it('shows both sides, the origin of changes, links, references and runs', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 1 }) });
     const { text } = await page.ask(path);
     const values = text.slice(text.indexOf('id="values"'), text.indexOf('id="history"'));
@@ -124,7 +124,7 @@ describe('the page of a resource', () => {
     expect(agent.text).toMatch(/Referred to by<[\s\S]*PhoneNumber\/hotline"/);
   });
 
-  it('links what a person has to do in the dashboard, wherever it is shown', async () => {
+  it('links manual steps to the dashboard wherever they are shown', async () => {
     const records = { id: null, steps: [{ action: 'resolve_not_created', address: 'Agent/a' }] } as const;
     const unknown = resource('Agent/a', { ...records, action: 'unknown', url: 'https://app.example.com/agents' });
     const manual = resource('Webhook/b', {
@@ -151,8 +151,8 @@ describe('the page of a resource', () => {
   it.each([
     ['an unknown name', pathOf(ADDRESS, 'resources', 'Agent/none'), 404],
     ['an encoded slash', path.replace('Agent/support', 'Agent%2Fsupport'), 404],
-    ['a way that leads back to it', `${path}/%2e%2e/%2e%2e/Agent/support-line`, 200],
-    ['an own property of objects', pathOf(ADDRESS, 'resources', '__proto__/constructor'), 404],
+    ['a path that resolves back to it', `${path}/%2e%2e/%2e%2e/Agent/support-line`, 200],
+    ['a built-in property of objects', pathOf(ADDRESS, 'resources', '__proto__/constructor'), 404],
     ['markup', pathOf(ADDRESS, 'resources', 'Agent/<img src=x onerror=alert(1)>\u202e'), 404],
     ['a broken escape', `${path}%`, 400],
     ['a NUL', `${path}%00`, 400],
@@ -166,7 +166,7 @@ describe('the page of a resource', () => {
     expect(answer.text).not.toMatch(/<img|\u202e|<script>/);
   });
 
-  it('takes GET and HEAD alone, and shows nothing to whoever has not signed in', async () => {
+  it('accepts only GET and HEAD, and shows nothing without a sign-in', async () => {
     await using page = await runningPage({
       source: new SampleSource({ count: 1 }),
       listen: { host: '0.0.0.0', port: 0 },

@@ -24,23 +24,23 @@ interface Sent {
 
 export interface RunningPage extends AsyncDisposable {
   readonly url: string;
-  /** Of no use where another was given. */
+  /** Unused if another source was given. */
   readonly source: SampleSource;
-  /** Moves the clock of the page. */
+  /** The time of the page's clock. */
   time: Date;
   ask(path: string, sent?: Sent): Promise<Answer>;
-  /** Signs in with a token and gives the cookie. */
+  /** Signs in with a token and returns the cookie. */
   signIn(token: string): Promise<string>;
-  /** The token of the form on a page. */
+  /** Returns the token of the form on a page. */
   formToken(path: string, cookie: string): Promise<string>;
 }
 
-/** The tokens are the names of the roles. */
+/** One person per role. The tokens are the names of the roles. */
 const people: Readonly<Record<string, Person>> = Object.fromEntries(
   roles.map((role) => [`${role}-token`, { name: `${role}-ann`, role }]),
 );
 
-/** A page over a real socket, with a token for each role. @param token that machines send. */
+/** Starts a page over a real socket, with a token for each role. @param token that machines send. */
 export async function runningPage(more: Partial<SiteOptions> = {}, token?: string): Promise<RunningPage> {
   const sample = new SampleSource();
   const source = more.source ?? sample;
@@ -99,7 +99,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
   });
 }
 
-/** Requests to a page, as a browser without scripts would send them. */
+/** Returns a function that sends requests to a page as a browser without scripts would. */
 export function asking(url: string): RunningPage['ask'] {
   return (path, { method, headers, form } = {}) =>
     new Promise((resolve, reject) => {
@@ -108,7 +108,7 @@ export function asking(url: string): RunningPage['ask'] {
         `${url}${path}`,
         {
           method: method ?? (form === undefined ? 'GET' : 'POST'),
-          // A kept connection may be closed at the moment of its use.
+          // A kept-alive connection may be closed at the moment of its reuse.
           agent: false,
           headers: {
             accept: 'text/html',

@@ -37,7 +37,7 @@ const violation: Violation = {
   source: { file: 'manifests/agents.yaml', line: 40, column: 7 },
 };
 
-/** What policies object to, and what of it was waived. */
+/** Policy violations, some of them waived. */
 const violations: readonly Violation[] = [
   violation,
   { ...violation, address: 'Agent/billing' },
@@ -45,7 +45,7 @@ const violations: readonly Violation[] = [
   { ...violation, rule: 'no-friday', severity: 'warn', message: 'Nobody is here on Friday.' },
 ];
 
-/** A run whose history names the rules that were waived. */
+/** A run whose history names the waived rules. */
 const pastRun: PastRun = {
   run: 'run-2',
   command: 'apply',
@@ -80,7 +80,7 @@ const sampleEntry: ResourceEntry = {
       {
         type: 'transfer',
         to: '+4915112345',
-        when: 'the caller asks for a person',
+        when: 'when the caller asks for a person',
         headers: { key: { $fingerprint: 'f2' } },
       },
     ],
@@ -93,7 +93,7 @@ const sampleEntry: ResourceEntry = {
   not_applied: ['tts_config.emotion'],
 };
 
-/** A run that left its plan to a person. */
+/** A run that left its plan for approval. */
 const plannedRun: RunDetail = {
   id: 'run-3',
   began: at(200),
@@ -113,7 +113,7 @@ const plannedRun: RunDetail = {
 
 const asked = { askedAt: at(5), askedBy: 'ann' };
 
-/** In the order in which the workspaces of the sample have them. */
+/** In the order of the sample's workspaces. */
 const statuses: readonly WorkspaceStatus[] = [
   'in-sync',
   'waiting',
@@ -155,7 +155,7 @@ const differing: Partial<Record<WorkspaceStatus, Partial<WorkspaceDetail>>> = {
   },
 };
 
-/** Workspaces of a fleet in memory, and what was done with them. */
+/** A pull request of the sample. */
 const sampleRequest: PullRow = {
   source: 'voices',
   number: 41,
@@ -211,9 +211,9 @@ export class SampleSource implements PageSource {
   revision = 1;
   /** The name of the only workspace, once it is known. */
   single: string | undefined;
-  /** The id of the plan that waits. */
+  /** The id of the waiting plan. */
   waiting = 'plan-1';
-  /** Requests, with plans of hostile and long names. */
+  /** Pull requests, with plans of hostile and long names. */
   pulls: PullPages | undefined = {
     list: async () => ({
       pulls: [sampleRequest, { ...sampleRequest, number: 40, state: 'merged' as const }].map((pull) => ({

@@ -9,7 +9,7 @@ import { asking } from './running-page.ts';
 
 const TOKEN = 'the-token-of-this-watch';
 
-it('shows the workspace of a watch, starts a run and closes an orphan, each under the name of who asked', async () => {
+it('shows the workspace of a watch, starts a run and closes an orphan, each attributed to the requester', async () => {
   await using workspace = await testWorkspace({
     'manifests/a.yaml': agentManifest('answering'),
     'manifests/b.yaml': webhookManifest('leaving', 'https://hooks.example.com/x'),
@@ -81,7 +81,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(JSON.parse(history.stdout).runs[0]).toMatchObject({ command: 'orphans close', asked_by: 'admin' });
 });
 
-it('compares the calls of the versions of an agent for who asks', async () => {
+it("compares the calls of an agent's versions on request", async () => {
   const calls = { perDay: 20, days: 2, versions: { '2': { session_outcome: { escalated: 1 } } } };
   await using workspace = await testWorkspace(
     {
@@ -103,7 +103,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   const headers = { cookie: signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
   const path = '/workspaces/test/actions/compare-calls';
   const resource = '/workspaces/test/resources/Agent/answering';
-  expect((await ask(resource)).text, 'not for a stranger').not.toContain('compare-calls');
+  expect((await ask(resource)).text, 'a stranger sees nothing').not.toContain('compare-calls');
   expect((await ask(resource, { headers })).text).toContain(`${path}?of=Agent%2Fanswering`);
   expect((await ask('/workspaces/test/resources/Webhook/hook', { headers })).text).not.toContain('compare-calls');
   expect((await ask(`${path}?of=Agent/other`, { headers })).status).toBe(404);
@@ -121,13 +121,13 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   expect(page).toContain('class="publication"');
   const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
   const versions = `/api/v1/agents/${agent}/versions`;
-  // Each once.
+  // Each call is read once.
   expect(asked.sort()).toEqual([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']);
   watch.signal('SIGTERM');
   expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
-it('shows what is wrong while nobody knows which workspace it is', async () => {
+it('shows the error while the workspace is unknown', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   const file = projectFile(workspace.emulator);
   await workspace.folder.write('voxform.yaml', `${file}\njunk: true\n`);
@@ -148,7 +148,7 @@ it('shows what is wrong while nobody knows which workspace it is', async () => {
   expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
-it('says why a run cannot be shown while the state cannot be read', async () => {
+it('explains why a run cannot be shown while the state cannot be read', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   await workspace.run('apply', '--auto-approve');
   const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1h'], {
@@ -202,7 +202,7 @@ it('keeps the status of a workspace while another run holds the lock', async () 
   expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
-it('pauses and resumes a watch, and tells who did', async () => {
+it('pauses and resumes a watch, and names who did', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1s'], {
     cwd: workspace.folder.root,

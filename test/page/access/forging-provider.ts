@@ -13,14 +13,14 @@ type Forged = JWTPayload & { readonly [claim: string]: unknown };
 export interface Forgery {
   readonly claims?: (claims: Forged) => Forged;
   readonly alg?: 'RS256' | 'none' | 'HS256';
-  /** Signs with a key that is not published, under the id of one that is or of its own. */
+  /** Signs with an unpublished key, under the id of a published key or of its own. */
   readonly key?: 'other' | 'unknown';
 }
 
-/** Answers in place of the right ones, by path. */
+/** Responses that replace the valid ones, by path. */
 type Answers = Readonly<Record<string, (response: ServerResponse) => unknown>>;
 
-/** A provider that signs what a test wants. It accepts each code once, with its verifier. */
+/** Starts a provider that signs any claims. It accepts each code once, with its verifier. */
 export async function startForgingProvider() {
   const codes = new Map<string, URLSearchParams>();
   const made = {
@@ -31,7 +31,7 @@ export async function startForgingProvider() {
     userInfo: {} as Readonly<Record<string, unknown>>,
     kid: 'own',
     keys: { ...keys },
-    /** The requests for tokens. */
+    /** The token requests. */
     asked: [] as { readonly form: URLSearchParams; readonly authorization: string | undefined }[],
   };
   const json = (response: ServerResponse, value: unknown, status = 200) =>

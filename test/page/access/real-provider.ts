@@ -7,10 +7,10 @@ interface RealProvider extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The groups of the people whom a provider knows, by the name that they sign in with. */
+/** The groups of each user of a provider, by sign-in name. */
 type People = Readonly<Record<string, readonly string[]>>;
 
-/** `oidc-provider` with its own pages, one client for a page at this address, and any password. */
+/** Starts `oidc-provider` with its own pages, one client for a page at this address, and any password. */
 export async function startRealProvider(
   { port, address, people }: { readonly port: number; readonly address: string; readonly people: People },
   clientSecret: string,

@@ -20,7 +20,7 @@ import { startRealProvider } from './real-provider.ts';
 const WORKSPACE = pathOf('voices/acme:test');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A proxy that sends each request to the next of these processes, and a browser to one address. */
+/** Starts a proxy that distributes requests between these processes, and opens a browser at one address. */
 async function startProxy(port: number) {
   const targets: string[] = [];
   const server = createServer((incoming, response) => {
@@ -59,10 +59,10 @@ async function serve(folder: Folder, env: Readonly<Record<string, string>>) {
 }
 
 it.skipIf(!hasBrowser)(
-  `signs people in with oidc-provider, through any process${hasBrowser ? '' : `: ${noBrowser}`}`,
+  `signs people in with oidc-provider through any process${hasBrowser ? '' : `: ${noBrowser}`}`,
   async () => {
     const [port, providerPort] = [await freePort(), await freePort()];
-    // The name of another site than that of the provider.
+    // The page and the provider need different sites.
     const address = `http://localhost:${port}`;
     const people = { ann: ['leads', 'all'], root: ['platform'], eve: ['sales'] };
     await using provider = await startRealProvider({ port: providerPort, address, people }, 'client-secret');
@@ -96,7 +96,7 @@ sign_in:
     onTestFinished(() => browser.close());
     const open = async () => {
       const context = await browser.newContext();
-      // The pages of the provider ask for a font.
+      // The pages of the provider request a font.
       await context.route(/googleapis/, (route) => route.abort());
       context.setDefaultTimeout(100_000);
       return context.newPage();
@@ -124,13 +124,13 @@ sign_in:
       await ann.goto(address + WORKSPACE);
       return ann.textContent('main');
     };
-    await step('strangers see how to sign in, and nothing else', async () => {
+    await step('strangers see only how to sign in', async () => {
       const answer = await ann.goto(address + WORKSPACE);
       expect(answer?.status()).toBe(401);
       expect(await ann.textContent('main')).toContain(`Sign in with 127.0.0.1:${providerPort}`);
       expect(await findings(ann)).toEqual([]);
     });
-    await step('a person comes back to the page that asked, with the role of the groups', async () => {
+    await step('a user returns to the requested page, with the role of the groups', async () => {
       await goToProvider(ann, WORKSPACE);
       await enter(ann, 'ann');
       await ann.waitForURL(address + WORKSPACE);
@@ -139,14 +139,14 @@ sign_in:
       const cookies = await ann.context().cookies(address);
       expect(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite])).toEqual([[true, 'Strict']]);
     });
-    await step('approves a plan, and is in the history with the subject', async () => {
+    await step('the user approves a plan, and the history contains the subject', async () => {
       await expect.poll(contents).toContain('Approve');
       await ann.click('a:has-text("Approve")');
       await ann.click('button:has-text("Approve")');
       await expect.poll(() => emulator.requests.filter(({ method }) => method === 'POST').length).toBe(1);
       await expect.poll(contents).toContain('ann@example.com (sub ann)');
     });
-    await step('a page of another site that goes to the callback finds the person signed in', async () => {
+    await step('a page of another site opens the callback: the user is still signed in', async () => {
       await ann.goto(`${provider.url}/.well-known/openid-configuration`);
       await ann.evaluate(`location.href = '${address}/sign-in/callback?state=x'`);
       await ann.waitForURL(`${address}/`);
@@ -162,7 +162,7 @@ sign_in:
       }
     });
     const eve = await open();
-    await step('a person without a role is told so, and may use another account', async () => {
+    await step('a user without a role sees this, and may use another account', async () => {
       await goToProvider(eve);
       await enter(eve, 'eve');
       await eve.waitForSelector('h1:has-text("No access")');
@@ -172,7 +172,7 @@ sign_in:
       await enter(eve, 'ann');
       await eve.waitForSelector('#who:has-text("ann@example.com")');
     });
-    await step('a process may end while a person is at the provider', async () => {
+    await step('a process may end while a user is at the provider', async () => {
       const root = await open();
       await goToProvider(root, '/workspaces');
       for (const each of [first, second]) each.child.kill('SIGKILL');
@@ -194,7 +194,7 @@ sign_in:
       await enter(ann, 'ann');
       await ann.waitForURL(`${address}/`);
     });
-    await step('sessions last while the provider is away', async () => {
+    await step('sessions remain valid while the provider is down', async () => {
       await provider.close();
       await ann.goto(address + WORKSPACE);
       expect(await ann.textContent('#who')).toContain('ann@example.com');

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** A page that signs people in with this provider. Its address is a name of another site than that of the provider. */
+/** Starts a page that signs people in with this provider. Its address belongs to another site than the provider. */
 async function start(issuer: string, changes: Partial<SignInSettings> = {}) {
   const port = await freePort();
   const settings: SignInSettings = {
@@ -46,7 +46,7 @@ async function start(issuer: string, changes: Partial<SignInSettings> = {}) {
   return Object.assign(page, { logged });
 }
 
-/** As a proxy forwards a request of a browser with these cookies. */
+/** Returns the headers of a request with these cookies that a proxy forwards. */
 const from = (...cookies: readonly string[]) => ({
   headers: { cookie: cookies.join('; '), 'x-forwarded-for': '10.1.1.1' },
 });
@@ -55,7 +55,7 @@ const cookieOf = ({ headers }: Answer, name: string): string =>
   headers['set-cookie']?.find((each) => each.startsWith(name))?.split(';')[0] ?? '';
 const sessionOf = (answer: Answer) => cookieOf(answer, 'voxform_session');
 
-/** Goes to the provider. Returns the cookie of the attempt, and the path that the provider sends the browser to. */
+/** Starts a sign-in. Returns the cookie of the attempt, and the path to which the provider redirects the browser. */
 async function attempt(page: RunningPage, to = '/') {
   const answer = await page.ask(`/sign-in/provider?to=${encodeURIComponent(to)}`, from());
   expect(answer.status).toBe(302);
@@ -85,7 +85,7 @@ it('signs in with the role of the groups, once for each code', async () => {
   expect([authorization, form?.get('client_secret')]).toEqual([`Basic ${btoa('voxform:client-secret')}`, null]);
 });
 
-it('sends the secret as the provider wants it, or none', async () => {
+it('sends the client secret in the method that the provider supports, or sends none', async () => {
   await using provider = await startForgingProvider();
   provider.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post', 'none'] };
   await using page = await start(provider.url);
@@ -99,7 +99,7 @@ it('sends the secret as the provider wants it, or none', async () => {
   ]);
 });
 
-it('needs the secret when it begins', () => {
+it('needs the client secret at startup', () => {
   const clientSecret = new Secret('OIDC_CLIENT_SECRET', undefined);
   return expect(start('http://127.0.0.1:1', { clientSecret })).rejects.toThrow('OIDC_CLIENT_SECRET');
 });
@@ -109,22 +109,22 @@ it.each<readonly [name: string, forgery: Forgery]>([
   ['another audience', { claims: (claims) => ({ ...claims, aud: 'other' }) }],
   ['another authorized party', { claims: (claims) => ({ ...claims, aud: ['voxform', 'other'], azp: 'other' }) }],
   ['only another authorized party', { claims: (claims) => ({ ...claims, aud: ['voxform'], azp: 'other' }) }],
-  ['an authorized party that is no text', { claims: (claims) => ({ ...claims, azp: ['voxform'] }) }],
-  ['an issue in the future', { claims: (claims) => ({ ...claims, iat: Number(claims.iat) + 3600 }) }],
+  ['an authorized party that is not a string', { claims: (claims) => ({ ...claims, azp: ['voxform'] }) }],
+  ['an issue time in the future', { claims: (claims) => ({ ...claims, iat: Number(claims.iat) + 3600 }) }],
   ['another nonce', { claims: (claims) => ({ ...claims, nonce: 'other' }) }],
   ['no nonce', { claims: ({ nonce: _, ...claims }) => claims }],
   ['no subject', { claims: ({ sub: _, ...claims }) => claims }],
-  ['an end in the past', { claims: (claims) => ({ ...claims, exp: 1_000_000 }) }],
-  ['a begin in the future', { claims: (claims) => ({ ...claims, nbf: 4_000_000_000 }) }],
+  ['an expiry in the past', { claims: (claims) => ({ ...claims, exp: 1_000_000 }) }],
+  ['a start in the future', { claims: (claims) => ({ ...claims, nbf: 4_000_000_000 }) }],
   ['no signature', { alg: 'none' }],
   ['a signature with the secret', { alg: 'HS256' }],
   ['another key', { key: 'other' }],
   ['an unknown key', { key: 'unknown' }],
-  ['a list as its name', { claims: (claims) => ({ ...claims, email: ['a'] }) }],
+  ['a list as the name', { claims: (claims) => ({ ...claims, email: ['a'] }) }],
   ['a name of two lines', { claims: (claims) => ({ ...claims, email: 'ann\nroot' }) }],
-  ['a huge name', { claims: (claims) => ({ ...claims, email: 'a'.repeat(1000) }) }],
+  ['a very long name', { claims: (claims) => ({ ...claims, email: 'a'.repeat(1000) }) }],
   ['too many groups', { claims: (claims) => ({ ...claims, groups: Array(3000).fill('leads') }) }],
-  ['huge claims', { claims: (claims) => ({ ...claims, more: 'a'.repeat(400_000) }) }],
+  ['very large claims', { claims: (claims) => ({ ...claims, more: 'a'.repeat(400_000) }) }],
 ])('gives no session to a token with %s', async (_, forgery) => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
@@ -134,7 +134,7 @@ it.each<readonly [name: string, forgery: Forgery]>([
   expect((await signIn(page)).status).toBe(200);
 });
 
-it('takes a token for itself alone, of a clock that is a minute ahead', async () => {
+it('accepts a token with itself as the only audience, from a clock that is a minute ahead', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const claims: Forgery['claims'] = (given) => ({ ...given, azp: 'voxform', iat: Number(given.iat) + 60 });
@@ -142,7 +142,7 @@ it('takes a token for itself alone, of a clock that is a minute ahead', async ()
   expect((await signIn(page)).status).toBe(200);
 });
 
-it('gives no session to answers that belong to another attempt', async () => {
+it('gives no session for responses that belong to another attempt', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const own = await attempt(page);
@@ -169,7 +169,7 @@ it('gives no session to answers that belong to another attempt', async () => {
     expect([reason, ...problemIn(await page.ask(path, from(cookie)))]).toEqual([reason, 403, '']);
 });
 
-it('signs in in two tabs, in any order, and sends a late answer on', async () => {
+it('signs in in two tabs, in any order, and redirects a late response', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   for (const order of [
@@ -196,7 +196,7 @@ it('signs in in two tabs, in any order, and sends a late answer on', async () =>
 });
 
 it.each(['state=x', `state=${'x'.repeat(43)}`, 'state=', 'code=a', ''])(
-  'ends no sign-in in progress when another site sends the browser to the callback with "%s"',
+  'keeps a sign-in in progress when another site sends the browser to the callback with "%s"',
   async (query) => {
     await using provider = await startForgingProvider();
     await using page = await start(provider.url);
@@ -207,7 +207,7 @@ it.each(['state=x', `state=${'x'.repeat(43)}`, 'state=', 'code=a', ''])(
   },
 );
 
-it('keeps few attempts of a browser, the latest, and none that is long', async () => {
+it('keeps only the latest attempts of a browser, and none that is too long', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const to = `/workspaces?q=${'a'.repeat(980)}`;
@@ -219,7 +219,7 @@ it('keeps few attempts of a browser, the latest, and none that is long', async (
   expect(removed).toEqual([expect.stringContaining(`${cookies[0]?.split('=')[0]}=;`)]);
 });
 
-it('refuses the answer of another provider', async () => {
+it('refuses the response of another provider', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.metadata = { authorization_response_iss_parameter_supported: true };
@@ -232,7 +232,7 @@ it.each<readonly [problem: string, claims: Record<string, unknown>]>([
   ['none', { groups: undefined }],
   ['others', { groups: ['Leads', 'leads ', '*', { leads: true }] }],
   ['an object', { groups: { leads: true } }],
-])('shows a person without a role nothing: the groups are %s', async (_, claims) => {
+])('shows nothing to a user without a role: the groups are %s', async (_, claims) => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.forgery = { claims: (given) => ({ ...given, ...claims }) };
@@ -245,11 +245,11 @@ it.each<readonly [problem: string, claims: Record<string, unknown>]>([
 
 it.each<readonly [string, Record<string, unknown>, Partial<SignInSettings>, string]>([
   ['the highest role', { groups: ['readers', 'platform', 'leads'] }, {}, 'admin'],
-  ['a role for everybody', { groups: [] }, { roles: { viewer: ['*'], admin: ['platform'] } }, 'viewer'],
-  ['one group as a text', { hd: 'acme.com' }, { groupsClaim: 'hd', roles: { admin: ['acme.com'] } }, 'admin'],
+  ['a role for all users', { groups: [] }, { roles: { viewer: ['*'], admin: ['platform'] } }, 'viewer'],
+  ['one group as a string', { hd: 'acme.com' }, { groupsClaim: 'hd', roles: { admin: ['acme.com'] } }, 'admin'],
   ['another name', { name: 'Ann' }, { nameClaim: 'name' }, 'Ann'],
-  ['a name of markup', { email: '<img src=x>' }, {}, '&lt;img src=x&gt;'],
-  ['a name that nobody verified', { email_verified: false }, {}, 'ann@example.com (unverified)'],
+  ['a name with markup', { email: '<img src=x>' }, {}, '&lt;img src=x&gt;'],
+  ['an unverified name', { email_verified: false }, {}, 'ann@example.com (unverified)'],
   [
     'a verified address as its group',
     { email_verified: true },
@@ -265,13 +265,13 @@ it.each<readonly [string, Record<string, unknown>, Partial<SignInSettings>, stri
   expect(/<span class="who".*<\/span>/.exec(text)?.[0]).toContain(shown);
 });
 
-it('gives no right by an address that nobody verified', async () => {
+it('grants no rights for an unverified address', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url, { groupsClaim: 'email', roles: { admin: ['ann@example.com'] } });
   expect(problemIn(await signIn(page))).toEqual([403, '']);
 });
 
-it('reads claims that the token lacks from the user info, of the same person', async () => {
+it('reads missing claims from the user info of the same subject', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.forgery = { claims: ({ groups: _, ...claims }) => claims };
@@ -282,7 +282,7 @@ it('reads claims that the token lacks from the user info, of the same person', a
   expect(problemIn(await signIn(page))).toEqual([403, '']);
 });
 
-it('applies the roles of the fleet file to sessions that last', async () => {
+it('applies the roles of the fleet file to existing sessions', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const [name, id] = sessionOf(await signIn(page)).split('=');
@@ -298,7 +298,7 @@ it('applies the roles of the fleet file to sessions that last', async () => {
   expect(await role({ issuer: 'http://127.0.0.1:1' })).toEqual([401, undefined]);
 });
 
-it('ends sessions after their time, and the oldest of a person with many', async () => {
+it('ends sessions after their lifetime, and the oldest of a user with too many', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const first = await signIn(page);
@@ -315,7 +315,7 @@ it('ends sessions after their time, and the oldest of a person with many', async
   expect(Number(row?.count)).toBe(20);
 });
 
-it('sets cookies for encrypted connections alone where its address is encrypted', async () => {
+it('sets cookies only for encrypted connections if its address is encrypted', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url, { address: 'https://voxform.example.com' });
   const begun = await page.ask('/sign-in/provider', from());
@@ -329,7 +329,7 @@ it('sets cookies for encrypted connections alone where its address is encrypted'
   expect(known?.names).toEqual(['voxform.example.com']);
 });
 
-it('keeps neither ids of sessions nor tokens in a form that readers of the database can use', async () => {
+it('stores session ids and tokens only in a form that readers of the database cannot use', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const [, id = 'none'] = sessionOf(await signIn(page)).split('=');
@@ -344,7 +344,7 @@ it('keeps neither ids of sessions nor tokens in a form that readers of the datab
     expect(rows).not.toContain(secret);
 });
 
-it('returns to no other site', async () => {
+it('redirects to no other site', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const sites = [
@@ -364,7 +364,7 @@ it('returns to no other site', async () => {
   expect((await page.ask(path, from(forged))).headers.refresh).toBe('0; url=/');
 });
 
-it('starts a new session for a browser that has one, and ends that of a token', async () => {
+it('starts a new session for a browser that has one, and ends the session of a token', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const planted = await page.signIn('viewer-token');
@@ -375,7 +375,7 @@ it('starts a new session for a browser that has one, and ends that of a token', 
   expect((await page.ask('/', from(planted))).status).toBe(401);
 });
 
-it('signs out here and at the provider', async () => {
+it('signs out at the page and at the provider', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const session = sessionOf(await signIn(page));
@@ -396,7 +396,7 @@ it('signs out here and at the provider', async () => {
   expect((await page.ask('/', from(other))).status).toBe(200);
 });
 
-it('keeps sessions and tokens while the provider is away', async () => {
+it('keeps sessions and tokens while the provider is down', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   const session = sessionOf(await signIn(page));
@@ -415,11 +415,11 @@ it.each<readonly [string, string, number, (response: ServerResponse) => unknown]
   ['an error', '/token', 503, (response) => response.writeHead(500).end()],
   ['nothing', '/token', 503, (response) => response.destroy()],
   ['a redirect', '/token', 403, (response) => response.writeHead(307, { location: '/token?again' }).end()],
-  ['no JSON', '/token', 403, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
-  ['too much', '/token', 403, (response) => response.writeHead(200).end('x'.repeat(1_000_000))],
+  ['invalid JSON', '/token', 403, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
+  ['too much data', '/token', 403, (response) => response.writeHead(200).end('x'.repeat(1_000_000))],
   ['no keys', '/jwks', 403, (response) => response.writeHead(404).end('{}')],
   ['too many keys', '/jwks', 403, (response) => response.writeHead(200).end('x'.repeat(1_000_000))],
-])('gives no session to a provider that answers with %s at %s', async (_, path, status, answer) => {
+])('gives no session if the provider answers with %s at %s', async (_, path, status, answer) => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.answers = { [path]: answer };
@@ -432,10 +432,10 @@ const METADATA = '/.well-known/openid-configuration';
 
 it.each<readonly [string, Record<string, unknown>]>([
   ['of another issuer', { issuer: 'http://127.0.0.1:1' }],
-  ['without a place to sign in', { authorization_endpoint: undefined }],
-  ['with a script to sign in', { authorization_endpoint: 'javascript:alert(1)' }],
-  ['with a script to sign out', { end_session_endpoint: 'javascript:alert(1)' }],
-])('goes to no provider with metadata %s, and asks again', async (_, metadata) => {
+  ['without an authorization endpoint', { authorization_endpoint: undefined }],
+  ['with a script as the authorization endpoint', { authorization_endpoint: 'javascript:alert(1)' }],
+  ['with a script as the sign-out endpoint', { end_session_endpoint: 'javascript:alert(1)' }],
+])('redirects to no provider with metadata %s, and reads the metadata again', async (_, metadata) => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.metadata = metadata;
@@ -445,7 +445,7 @@ it.each<readonly [string, Record<string, unknown>]>([
   expect((await signIn(page)).status).toBe(200);
 });
 
-it('follows no redirect of the metadata, and waits only so long for them', { tags: ['long'] }, async () => {
+it('follows no redirect of the metadata, and limits the time for reading it', { tags: ['long'] }, async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.answers = { [METADATA]: (response) => response.writeHead(302, { location: '/other' }).end() };
@@ -470,7 +470,7 @@ it('reads new keys and new metadata of the provider', async () => {
   expect((await page.ask('/sign-in/provider', from())).headers.location).toContain('/moved');
 });
 
-it('stops answers of one address that are wrong, and tells the log why', async () => {
+it('blocks an address after wrong responses, and logs the reason', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   provider.forgery = { key: 'other' };
@@ -483,7 +483,7 @@ it('stops answers of one address that are wrong, and tells the log why', async (
   expect(await page.signIn('viewer-token')).not.toBe('');
 });
 
-it('signs in from an address that sent wrong tokens, or whose people declined', async () => {
+it('signs in from an address that sent wrong tokens, or whose users declined', async () => {
   await using provider = await startForgingProvider();
   await using page = await start(provider.url);
   for (let count = 0; count < 10; count += 1) expect(await page.signIn('wrong')).toBe('');
