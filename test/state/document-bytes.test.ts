@@ -22,7 +22,7 @@ function documentOf(count: number, prompt = 'é "\n'): StateDocument {
   };
 }
 
-it('a parser with a memory parses bytes once, and other bytes and damaged ones anew', () => {
+it('parses identical bytes once if the parser has a memory, and parses other and damaged bytes again', () => {
   const parse = createCachingParser();
   const read = (text: string) => parse(Buffer.from(text), 'x.json', '');
   const [one, two] = [stateText(documentOf(1)), stateText(documentOf(2))];
@@ -34,8 +34,8 @@ it('a parser with a memory parses bytes once, and other bytes and damaged ones a
   for (let times = 0; times < 2; times++) expect(() => read(damaged)).toThrow(LostState);
 });
 
-describe('the digest of a state', () => {
-  it('tells every flipped bit that changes what the state says', () => {
+describe('digest of a state', () => {
+  it('detects every flipped bit that changes the content', () => {
     const document = documentOf(2);
     const text = Buffer.from(stateText(document));
     let harmless = 0;
@@ -49,11 +49,11 @@ describe('the digest of a state', () => {
         expect((error as Error).message, `bit ${bit}`).toMatch(/damaged|in format/);
       }
     }
-    // None: a space or a line break never becomes another one.
+    // None: no single bit turns a space or a line break into another one.
     expect(harmless).toBe(0);
   });
 
-  it('tells an edit, with the way to keep it, and lets an edited document be pushed', () => {
+  it('detects an edit, explains how to keep it, and allows a push of an edited document', () => {
     const edited = Buffer.from(stateText(documentOf(1)).replace('"id-0"', '"id-9"'));
     expect(() => parseState(edited, 'x.json', 'Restore it.')).toThrow(
       expect.objectContaining({
@@ -65,7 +65,7 @@ describe('the digest of a state', () => {
     expect(parseEdited(edited, 'x.json', '')).toMatchObject({ resources: { 'Agent/a-1': { id: 'id-9' } } });
   });
 
-  it('does not mind another layout of the same content', () => {
+  it('ignores another layout of the same content', () => {
     const document = documentOf(2);
     const text = stateText(document);
     for (const other of [JSON.stringify(JSON.parse(text)), text.replaceAll('\n', '\r\n')]) {
@@ -73,7 +73,7 @@ describe('the digest of a state', () => {
     }
   });
 
-  it('is not asked of a state of format 1, which the next write brings to this one', () => {
+  it('is not required for a state of format 1, which the next write upgrades', () => {
     const { write: _, ...rest } = documentOf(1);
     const former = JSON.stringify({ ...rest, format_version: 1 }, null, 2);
     expect(parseState(Buffer.from(former), 'x.json', '')).toEqual({ ...documentOf(1), write: '' });
@@ -84,11 +84,11 @@ describe('the digest of a state', () => {
   });
 });
 
-it('a state is written with sorted keys and two spaces', () => {
+it('writes a state with sorted keys and an indentation of two spaces', () => {
   const text = stateText(documentOf(7));
   expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
 });
 
-it('a state above 512 MB is refused', () => {
+it('refuses a state above 512 MB', () => {
   expect(() => parseState(new Uint8Array(512_000_001), 'x.json', '')).toThrow(/larger than 512 MB/);
 });

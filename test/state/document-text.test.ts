@@ -27,8 +27,8 @@ function read(text: string | Uint8Array) {
   return parseState(Buffer.from(text), 'x.json', 'Restore it.');
 }
 
-describe('the text of a state', () => {
-  it('is read as what was written, for any state', () => {
+describe('text of a state', () => {
+  it('parses to the written state, for any state', () => {
     const leaves = fc.dictionary(fc.string(), fc.jsonValue() as fc.Arbitrary<Json>, { maxKeys: 3 });
     const entry = fc.record({
       id: fc.string({ minLength: 1 }),
@@ -51,12 +51,12 @@ describe('the text of a state', () => {
     );
   });
 
-  it.each([TWO, documentOf({})])('is JSON with sorted keys and two spaces', (document) => {
+  it.each([TWO, documentOf({})])('is JSON with sorted keys and an indentation of two spaces', (document) => {
     const text = stateText(document);
     expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
   });
 
-  it('is never read as something else, whatever byte of it is changed', () => {
+  it('is never read as another state if any byte is changed', () => {
     const text = Buffer.from(TEXT);
     for (let at = 0; at < text.length; at++) {
       for (const byte of [0x0a, 0x20, 0x22, 0x2c, 0x5c, 0x7b, 0x7d, 0x80]) {
@@ -70,7 +70,7 @@ describe('the text of a state', () => {
 
   it.each<{ reason: string; harm(text: string): string; says: RegExp }>([
     {
-      reason: 'an address twice',
+      reason: 'a duplicate address',
       harm: (text) => text.replace('Agent/b', 'Agent/a'),
       says: /repeats the key "Agent\/a"/,
     },
@@ -80,17 +80,17 @@ describe('the text of a state', () => {
       says: /has the key "__proto__"/,
     },
     {
-      reason: 'resources twice',
+      reason: 'duplicate resources',
       harm: (text) => text.replace('"orphans"', '"resources"'),
       says: /repeats the key "resources"/,
     },
     {
-      reason: 'half of it',
+      reason: 'half of the text',
       harm: (text) => text.slice(0, text.length / 2),
       says: /invalid or truncated JSON/,
     },
     {
-      reason: 'a comma too many',
+      reason: 'an extra comma',
       harm: (text) => text.replace('    }\n  },', '    },\n  },'),
       says: /invalid or truncated JSON/,
     },
@@ -105,7 +105,7 @@ describe('the text of a state', () => {
       says: /merge conflict/,
     },
     {
-      reason: 'a value that nests too deeply',
+      reason: 'a value that is nested too deeply',
       harm: (text) => text.replace('"observed": {}', `"observed": {"x": ${'['.repeat(600)}${']'.repeat(600)}}`),
       says: /is damaged/,
     },
@@ -115,11 +115,11 @@ describe('the text of a state', () => {
       says: /in format 4/,
     },
     {
-      reason: 'resources under another name, which hold some',
+      reason: 'resources under another name that are not empty',
       harm: (text) => `{"resources": {}, "other": ${text}}`,
       says: /is damaged/,
     },
-  ])('is refused with what is wrong: $reason', ({ harm, says }) => {
+  ])('is refused with the reason: $reason', ({ harm, says }) => {
     const harmed = harm(TEXT);
     expect(harmed === TEXT).toBe(false);
     expect(() => read(harmed)).toThrow(says);
@@ -129,11 +129,11 @@ describe('the text of a state', () => {
   it.each<{ reason: string; other: string }>([
     { reason: 'in one line', other: JSON.stringify(written) },
     { reason: 'with tabs', other: JSON.stringify(written, null, '\t') },
-    { reason: "with another system's line breaks", other: TEXT.replaceAll('\n', '\r\n') },
+    { reason: 'with the line breaks of another system', other: TEXT.replaceAll('\n', '\r\n') },
     { reason: 'with a byte order mark', other: `\ufeff${TEXT}` },
     { reason: 'with its entries in one line', other: withDigest(TEXT.replace('},\n    "Agent/b"', '}, "Agent/b"')) },
     { reason: 'with its resources in one line', other: withDigest(TEXT.replace('"resources": {\n', '"resources": {')) },
-  ])('may be laid out in another way: $reason', ({ other }) => {
+  ])('may have another layout: $reason', ({ other }) => {
     expect(jsonEqual(read(other), TWO)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { jsonEqual } from '../../src/values/json.ts';
 import { Join, Reference, Secret, Unset, type Value } from '../../src/values/value.ts';
 
 describe('fingerprints', () => {
-  it('tells secrets apart, is the same for the same secret, and differs between states', async () => {
+  it('distinguish secrets, are stable for the same secret, and differ between states', async () => {
     const salt = newSalt();
     const [first, again, other] = [createFingerprints(salt), createFingerprints(salt), createFingerprints(newSalt())];
     await Promise.all([first.prepare(['a', 'b', 'a', 'c', '']), first.prepare(['a']), again.prepare(['a'])]);
@@ -15,16 +15,16 @@ describe('fingerprints', () => {
     expect(first.of('a')).toMatch(/^[\w-]{22,}$/);
   });
 
-  it('refuses a value that was not prepared, without naming it', () => {
+  it('refuse an unprepared value without printing it', () => {
     expect(() => createFingerprints('s').of('hunter2')).toThrow(/^(?!.*hunter2).*prepared/);
   });
 
-  it('makes salts that differ', () => {
+  it('have distinct salts', () => {
     expect(newSalt()).not.toBe(newSalt());
   });
 });
 
-/** Instead of the slow hash: as one-to-one as that is. */
+/** Replaces the slow hash by an injective function. */
 const plain: Fingerprints = { prepare: () => Promise.resolve(), of: (value) => `f:${value}` };
 
 describe('mask', () => {
@@ -33,7 +33,7 @@ describe('mask', () => {
     { reason: 'plain values stay', value: { a: [1, 'x', null, true] }, masked: { a: [1, 'x', null, true] } },
     { reason: 'a secret', value: key, masked: { $fingerprint: 'f:hunter2' } },
     {
-      reason: 'a secret inside',
+      reason: 'a nested secret',
       value: { headers: [{ value: new Join(['Bearer ', key], '') }] },
       masked: { headers: [{ value: { $join: ['Bearer ', { $fingerprint: 'f:hunter2' }], separator: '' } }] },
     },
@@ -53,7 +53,7 @@ describe('mask', () => {
     expect(mask(value, plain)).toEqual(masked);
   });
 
-  it('gives different values different forms', () => {
+  it('maps different values to different forms', () => {
     const value = fc.letrec<{ value: Value }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
@@ -76,8 +76,8 @@ describe('mask', () => {
 
   it.each([
     { reason: 'a reference', value: [new Reference('Agent', 'a')] },
-    { reason: 'a variable that is not set', value: { a: new Unset('X') } },
-    { reason: 'a secret that is not set', value: new Secret('X', undefined) },
+    { reason: 'an unset variable', value: { a: new Unset('X') } },
+    { reason: 'an unset secret', value: new Secret('X', undefined) },
   ])('refuses $reason', ({ value }) => {
     expect(() => mask(value, plain)).toThrow();
   });

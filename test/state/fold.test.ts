@@ -54,12 +54,12 @@ const whole: JournalEvent = { type: 'saved', address, entry: full };
 
 const cases: readonly Case[] = [
   {
-    reason: 'a record that makes way for another without a word was called gone, and stays listed',
+    reason: 'a record that is replaced without being reported missing remains listed',
     events: [saved('1'), saved('2')],
     expected: { resources: { [address]: entry('2') }, orphans: [orphan('1', 'gone')] },
   },
   {
-    reason: 'one that was called gone and is taken in again is no orphan',
+    reason: 'a missing record that is imported again is not an orphan',
     events: [saved('1'), saved('2'), { ...saved('1'), address: 'Agent/b' } as JournalEvent],
     expected: { orphans: [] },
   },
@@ -69,7 +69,7 @@ const cases: readonly Case[] = [
     expected: { pending: { [address]: pending() }, resources: {} },
   },
   {
-    reason: 'an outcome without values has those of the create that it ends',
+    reason: 'an outcome without values uses those of its create',
     events: [
       { type: 'creating', address, pending: { ...pending(), recorded: full.recorded } },
       { type: 'saved', address, entry: { id: '1', observed: {}, unobserved: [] } },
@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
     expected: { resources: { [address]: { id: '1', recorded: full.recorded, observed: {}, unobserved: [] } } },
   },
   {
-    reason: 'an outcome without values, and without a create, keeps its id',
+    reason: 'an outcome without values and without a create keeps its id',
     events: [{ type: 'saved', address, entry: { id: '1', observed: {}, unobserved: [] } }],
     expected: { resources: { [address]: { id: '1', recorded: {}, observed: {}, unobserved: [] } } },
   },
@@ -87,7 +87,7 @@ const cases: readonly Case[] = [
     expected: { pending: {}, resources: { [address]: entry('1') } },
   },
   {
-    reason: 'a create that certainly did not happen leaves nothing',
+    reason: 'a create that certainly failed leaves nothing',
     events: [
       { type: 'creating', address, pending: pending() },
       { type: 'not-done', address },
@@ -95,7 +95,7 @@ const cases: readonly Case[] = [
     expected: { pending: {}, resources: {} },
   },
   {
-    reason: 'an earlier unknown create is not lost by a later one that did not happen',
+    reason: 'an earlier unknown create is not lost by a later failed one',
     events: [
       { type: 'creating', address, pending: pending('earlier') },
       { type: 'creating', address, pending: pending('later') },
@@ -104,17 +104,17 @@ const cases: readonly Case[] = [
     expected: { pending: { [address]: pending('earlier') } },
   },
   {
-    reason: 'a replacement puts the old record on the orphan list',
+    reason: 'a replacement makes the old record an orphan',
     events: [saved('1'), saved('2', { orphan: orphan('1', 'replaced') })],
     expected: { resources: { [address]: entry('2') }, orphans: [orphan('1', 'replaced')] },
   },
   {
-    reason: 'saving the record that an unknown replacement was for leaves the question open',
+    reason: 'saving the record of an unknown replacement keeps the replacement open',
     events: [saved('1'), { type: 'creating', address, pending: { ...pending(), replaces: '1' } }, saved('1')],
     expected: { pending: { [address]: { ...pending(), replaces: '1' } } },
   },
   {
-    reason: 'an update without an outcome leaves a secret known to be one',
+    reason: 'an update without an outcome keeps a secret marked as secret',
     events: [
       {
         type: 'saved',
@@ -130,7 +130,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'during an update the named paths, and what lies under them, are unknown',
+    reason: 'during an update the named paths and their children are unknown',
     events: [whole, { type: 'updating', address, paths: ['tts.speed', 'tool.a'] }],
     expected: {
       resources: {
@@ -144,7 +144,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'during an update nothing is known of what the platform kept of it the last time',
+    reason: 'during an update the earlier values of the platform are unknown',
     events: [
       {
         type: 'saved',
@@ -166,12 +166,12 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'an update that certainly did not happen restores what stood before',
+    reason: 'an update that certainly failed restores the previous entry',
     events: [whole, { type: 'updating', address, paths: ['tts', 'name'] }, { type: 'not-done', address }],
     expected: { resources: { [address]: full } },
   },
   {
-    reason: 'what an earlier update without outcome left unknown stays unknown',
+    reason: 'values left unknown by an earlier update stay unknown',
     events: [
       whole,
       { type: 'updating', address, paths: ['tts', 'tool'] },
@@ -183,12 +183,12 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'a not-done with nothing under way changes nothing',
+    reason: 'a failure without a pending write changes nothing',
     events: [whole, { type: 'not-done', address }],
     expected: { resources: { [address]: full } },
   },
   {
-    reason: 'forgetting releases the record and keeps a pending create of that address',
+    reason: 'a release keeps a pending create of that address',
     events: [
       saved('1'),
       { type: 'creating', address, pending: pending() },
@@ -197,7 +197,7 @@ const cases: readonly Case[] = [
     expected: { resources: {}, pending: { [address]: pending() }, orphans: [orphan('1')] },
   },
   {
-    reason: 'a forgotten record does not come back by the end of its update',
+    reason: 'a released record does not return when its update ends',
     events: [
       saved('1'),
       { type: 'updating', address, paths: ['x'] },
@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
     expected: { resources: {}, orphans: [] },
   },
   {
-    reason: 'a record is on the orphan list once',
+    reason: 'a record is listed once as an orphan',
     events: [
       { type: 'forgotten', address, orphan: orphan('1') },
       { type: 'forgotten', address: 'Agent/b', orphan: orphan('1', 'removed') },
@@ -215,17 +215,17 @@ const cases: readonly Case[] = [
     expected: { orphans: [orphan('1', 'removed')] },
   },
   {
-    reason: 'a record that is managed again leaves the orphan list',
+    reason: 'a record that is managed again is no longer an orphan',
     events: [saved('1'), { type: 'forgotten', address, orphan: orphan('1') }, saved('1')],
     expected: { resources: { [address]: entry('1') }, orphans: [] },
   },
   {
-    reason: 'a record of another kind with the same id stays on the orphan list',
+    reason: 'a record of another kind with the same id stays an orphan',
     events: [{ type: 'forgotten', address, orphan: { ...orphan('1'), kind: 'Webhook' } }, saved('1')],
     expected: { orphans: [{ ...orphan('1'), kind: 'Webhook' }] },
   },
   {
-    reason: 'a rename moves record and pending create',
+    reason: 'a rename moves the record and the pending create',
     events: [
       saved('1'),
       { type: 'creating', address, pending: pending() },
@@ -234,12 +234,12 @@ const cases: readonly Case[] = [
     expected: { resources: { 'Agent/b': entry('1') }, pending: { 'Agent/b': pending() } },
   },
   {
-    reason: 'a rename onto itself changes nothing',
+    reason: 'a rename to the same address changes nothing',
     events: [saved('1'), { type: 'renamed', from: address, to: address }],
     expected: { resources: { [address]: entry('1') } },
   },
   {
-    reason: 'an orphan is closed, and open again once it is released again',
+    reason: 'an orphan is closed, and reopened by another release',
     events: [
       { type: 'forgotten', address: 'Agent/b', orphan: orphan('1', 'removed') },
       { type: 'forgotten', address: 'Agent/b', orphan: orphan('2', 'removed') },
@@ -252,7 +252,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'what is managed again meanwhile is not closed',
+    reason: 'a record that is managed again is not closed',
     events: [
       saved('1'),
       { type: 'closed', orphan: { ...orphan('1', 'removed'), closed: { because: 'deleted', since: at } } },
@@ -260,7 +260,7 @@ const cases: readonly Case[] = [
     expected: { resources: { [address]: entry('1') }, orphans: [] },
   },
   {
-    reason: 'a record that a rename displaces goes to the orphan list',
+    reason: 'a record that a rename displaces becomes an orphan',
     events: [
       saved('1'),
       { type: 'saved', address: 'Agent/b', entry: entry('2') },
@@ -272,7 +272,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    reason: 'a person settles a pending create',
+    reason: 'a person resolves a pending create',
     events: [
       { type: 'creating', address, pending: pending() },
       { type: 'resolved', address },
@@ -325,27 +325,27 @@ const someEvent: fc.Arbitrary<JournalEvent> = fc.oneof(
   }),
 );
 
-/** True where a write of the events still waits for its outcome: its `before` is in memory only. */
+/** Returns true if a write in the events still waits for its outcome. Its `before` is only in memory. */
 function hasOpenWrite(events: readonly JournalEvent[]): boolean {
   return events.some((event) => event.type === 'creating' || event.type === 'updating');
 }
 
 describe('fold', () => {
-  it.each(cases)('$reason', ({ events, expected }) => {
+  it.each(cases)('applies an event: $reason', ({ events, expected }) => {
     expect(documentAfter(...events)).toMatchObject(expected);
     for (const key of ['resources', 'pending', 'orphans'] as const) {
       if (expected[key] !== undefined) expect(documentAfter(...events)[key]).toEqual(expected[key]);
     }
   });
 
-  it('folds any prefix, and the rest on top of it gives the same as all at once', () => {
+  it('gives the same result for a prefix and the rest as for all events at once', () => {
     fc.assert(
       fc.property(fc.array(someEvent, { maxLength: 30 }), fc.nat(30), (events, cut) => {
         const entries = entriesOf(events);
         const head = { serial: 1, voxform_version: '0', write: '' };
         const atOnce = fold(empty, entries).toDocument(head);
         const stepwise = fold(empty, entries.slice(0, cut));
-        // Looked at half-way, as an engine does.
+        // The value is read between the two parts, as an engine does.
         expect(stepwise.orphans.length).toBe(new Set(stepwise.orphans.map((o) => `${o.kind}/${o.id}`)).size);
         for (const entry of entries.slice(cut)) stepwise.apply(entry);
         expect(stepwise.toDocument(head)).toEqual(atOnce);
@@ -369,7 +369,7 @@ describe('fold', () => {
     );
   });
 
-  it('never loses the id of a record on the way of create, update, rename and forget', () => {
+  it('never loses the id of a record over create, update, rename and release', () => {
     const careful = fc.array(
       fc.oneof(
         fc.record({
@@ -384,7 +384,7 @@ describe('fold', () => {
         }),
         fc.record({ type: fc.constant('not-done' as const), address: someAddress }),
         fc.record({ type: fc.constant('renamed' as const), from: someAddress, to: someAddress }),
-        // Created again, because the platform called the record gone: with an id that nobody had before.
+        // The record is created again with a new id, because the platform reported the old one missing.
         fc.record({
           type: fc.constant('saved' as const),
           address: fc.constantFrom('Agent/a', 'Agent/b'),

@@ -22,7 +22,7 @@ function entriesNamed(names: readonly string[]): JournalEntry[] {
 
 const linesOf = (entries: readonly JournalEntry[]) => Buffer.from(entries.map(journalLine).join(''));
 
-/** A state whose document knows of nothing, and whose journal has these lines. */
+/** Creates a state with an empty document and a journal with these lines. */
 async function withJournal(content: string | Uint8Array): Promise<string> {
   const path = await statePath();
   const store = storeAt(path);
@@ -34,8 +34,8 @@ async function withJournal(content: string | Uint8Array): Promise<string> {
   return path;
 }
 
-describe('the journal', () => {
-  it('cut anywhere gives the entries whose lines are whole', () => {
+describe('journal', () => {
+  it('that is truncated anywhere returns the entries of its complete lines', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 5 }), fc.nat(2000), (names, cut) => {
         const entries = entriesNamed(names);
@@ -48,7 +48,7 @@ describe('the journal', () => {
     );
   });
 
-  it('with any bit of its last line flipped is refused, and gives back the entries before it', () => {
+  it('with any flipped bit in its last line is refused, and returns the earlier entries', () => {
     const [first, last] = entriesNamed(['a', 'b']).map(journalLine);
     const bytes = Buffer.from(`${first}${last}`);
     const passed: number[] = [];
@@ -63,9 +63,9 @@ describe('the journal', () => {
 
   it.each([
     { reason: 'half a line', tail: (line: string) => line.slice(0, line.length / 2) },
-    { reason: 'a line without its end', tail: (line: string) => line.slice(0, -1) },
+    { reason: 'a line without its line break', tail: (line: string) => line.slice(0, -1) },
     { reason: 'half a checksum', tail: (line: string) => line.slice(0, 4) },
-  ])('is read without $reason, which the next run cuts off', async ({ tail }) => {
+  ])('is read without $reason, which the next run removes', async ({ tail }) => {
     const good = linesOf(entriesNamed(['a'])).toString();
     const path = await withJournal(good + tail(linesOf(entriesNamed(['torn'])).toString()));
     const before = await readFile(`${path}.journal`);
@@ -78,7 +78,7 @@ describe('the journal', () => {
     expect([...resources.keys()]).toEqual(['Agent/a', 'Agent/b']);
   });
 
-  it('takes new lines after a torn one was cut off, where nothing was folded in', async () => {
+  it('accepts new lines after a torn one was removed, if nothing was folded in', async () => {
     const path = await withJournal('');
     await appendFile(`${path}.journal`, 'deadbeef {"li');
     const lease = await storeAt(path).lock(lockRequest());
@@ -91,27 +91,27 @@ describe('the journal', () => {
   const three = entriesNamed(['a', 'b', 'c']);
   it.each([
     {
-      reason: 'zeros in the place of every line',
+      reason: 'zeros in place of every line',
       content: Buffer.alloc(linesOf(three).length),
       message: /journal:1 {2}.*damaged/,
     },
     {
-      reason: 'zeros after whole lines',
+      reason: 'zeros after complete lines',
       content: Buffer.concat([linesOf(three), Buffer.alloc(100)]),
       message: /journal:4 {2}.*damaged/,
     },
     {
-      reason: 'a last line that goes on in zeros',
+      reason: 'a last line that ends in zeros',
       content: Buffer.concat([linesOf(three).subarray(0, -100), Buffer.alloc(100)]),
       message: /journal:3 {2}.*damaged/,
     },
     {
-      reason: 'a last line without its beginning',
+      reason: 'a last line without its start',
       content: linesOf(three).subarray(20, 100),
       message: /journal:1 {2}.*damaged/,
     },
     {
-      reason: 'a last line with a byte that is no UTF-8',
+      reason: 'a last line with invalid UTF-8',
       content: Buffer.concat([linesOf(three).subarray(0, -100), Buffer.from([0xff]), Buffer.from('x')]),
       message: /journal:3 {2}.*damaged/,
     },
@@ -121,7 +121,7 @@ describe('the journal', () => {
       message: /journal:1 {2}.*damaged/,
     },
     {
-      reason: 'a damaged last line that was written to its end',
+      reason: 'a damaged last line with a line break',
       content: linesOf(three).toString().replace('id-c', 'id-x'),
       message: /journal:3 {2}.*damaged/,
     },
@@ -131,16 +131,16 @@ describe('the journal', () => {
       message: /journal:1 {2}.*a newer voxform/,
     },
     {
-      reason: 'an entry that is missing in the middle',
+      reason: 'a missing entry in the middle',
       content: linesOf(three.filter(({ sequence }) => sequence !== 2)),
       message: /does not belong to its document/,
     },
     {
-      reason: 'a journal that goes with a later state than the one that is there',
+      reason: 'a journal of a later state than the present one',
       content: linesOf(three.map((entry) => ({ ...entry, serial: 7 }))),
       message: /continues serial 7, but the state has serial 0/,
     },
-  ])('is refused with $reason, and left as it is', async ({ content, message }) => {
+  ])('is refused with $reason, and not changed', async ({ content, message }) => {
     const path = await withJournal(content);
     for (const failing of [() => readState(storeAt(path), options), () => openSession(storeAt(path), options)]) {
       const error = await failureOf(failing());
@@ -150,7 +150,7 @@ describe('the journal', () => {
     expect((await readFile(`${path}.journal`)).equals(Buffer.from(content))).toBe(true);
   });
 
-  it('with a damaged end names the command that cuts it off', async () => {
+  it('with a damaged end names the command that removes it', async () => {
     const good = linesOf(entriesNamed(['a']));
     const path = await withJournal(Buffer.concat([good, Buffer.alloc(80)]));
     const { hint } = await failureOf(readState(storeAt(path), options));
@@ -159,12 +159,12 @@ describe('the journal', () => {
     expect([...(await readState(storeAt(path), options)).resources.keys()]).toEqual(['Agent/a']);
   });
 
-  it('that is empty tells of nothing', async () => {
+  it('that is empty has no entries', async () => {
     const path = await withJournal('');
     expect((await readState(storeAt(path), options)).resources.size).toBe(0);
   });
 
-  it('of another state is set aside, with a notice of what it tells', async () => {
+  it('of another state is set aside, with a notice of its contents', async () => {
     const stranger = entriesNamed(['a']).map((entry) => ({ ...entry, lineage: 'L9' }));
     const path = await withJournal(linesOf(stranger));
     const notices: string[] = [];
@@ -175,7 +175,7 @@ describe('the journal', () => {
     expect(parseJournal(await readFile(aside), aside).entries).toEqual(stranger);
   });
 
-  it('says that an entry is kept only after the disk has it', async () => {
+  it('confirms an entry only after it is on disk', async () => {
     const done: string[] = [];
     const path = await statePath();
     const files = { ...nodeFiles, open: observed(done) };
@@ -186,11 +186,11 @@ describe('the journal', () => {
     expect(done).toEqual(['write', 'datasync', 'kept']);
     done.length = 0;
     await Promise.all(Array.from({ length: 20 }, (_, index) => session.record(saved(`n${index}`))));
-    expect(done, 'entries of one moment share one sync').toEqual(['write', 'datasync']);
+    expect(done, 'concurrent entries share one sync').toEqual(['write', 'datasync']);
     await session.close();
   });
 
-  it('ends where it ended before when the disk is full, and the next run goes on from there', async () => {
+  it('is restored to its previous end when the disk is full, and the next run continues there', async () => {
     const path = await statePath();
     let full = false;
     const files = { ...nodeFiles, open: filledUp(() => full) };
@@ -222,12 +222,12 @@ function problemOf(act: () => unknown): string {
   }
 }
 
-/** A line whose sum is right, whatever it says. */
+/** Returns a line with a correct checksum for any content. */
 function lineOf(json: string): string {
   return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 }
 
-/** Opens files whose writes and syncs of content are noted. */
+/** Opens files whose writes and syncs are recorded. */
 function observed(done: string[]): typeof open {
   return async (...args) =>
     intercepted(await open(...args), (name, carryOut) => {
@@ -236,7 +236,7 @@ function observed(done: string[]): typeof open {
     });
 }
 
-/** Opens files of which, while `isFull` says so, a write gets only half-way. */
+/** Opens files whose writes are only half done while `isFull` returns true. */
 function filledUp(isFull: () => boolean): typeof open {
   return async (...args) => {
     const handle = await open(...args);

@@ -15,8 +15,8 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-describe('the marks of a machine', () => {
-  it('keep the highest serial of each state, for their user alone', async () => {
+describe('marks of a machine', () => {
+  it('keep the highest serial of each state, readable only by their user', async () => {
     const folder = join(await temporaryFolder(), 'voxform', 'states');
     const marks = createMarks({ folder, debug: () => undefined });
     expect(await marks.read(empty)).toBeUndefined();

@@ -13,7 +13,7 @@ import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from '
 
 const session = sessionOptions();
 
-/** A state with a record, an orphan and an unknown create, the last of them in the journal of a run that died. */
+/** Creates a state with a record, an orphan, and an unknown create in the journal of a dead run. */
 async function stateToMove(): Promise<{ readonly old: string; readonly here: string }> {
   const old = await statePath();
   const store = storeAt(old);
@@ -30,14 +30,14 @@ async function stateToMove(): Promise<{ readonly old: string; readonly here: str
   return { old, here: old.replace('staging', 'production') };
 }
 
-/** Everything that the state knows. */
+/** Returns all contents of the state. */
 async function knownAt(path: string): Promise<unknown> {
   const { lineage, salt, resources, pending, orphans } = await readState(storeAt(path), session);
   return { lineage, salt, resources: [...resources], pending: [...pending], orphans };
 }
 
-describe('moving a state', () => {
-  it('takes everything along, and leaves a mark that refuses', async () => {
+describe('move of a state', () => {
+  it('moves all contents, and leaves a mark that refuses writes', async () => {
     const { old, here } = await stateToMove();
     const before = await knownAt(old);
     const { serial: from } = await readState(storeAt(old), session);
@@ -59,7 +59,7 @@ describe('moving a state', () => {
     expect((await readdir(dirname(old))).filter((name) => /\.(journal|lock)$/.test(name))).toEqual([]);
   });
 
-  it('comes back to where it was', async () => {
+  it('can return to the old location', async () => {
     const { old, here } = await stateToMove();
     const before = await knownAt(old);
     await moveState({ from: storeAt(old), to: storeAt(here), session });
@@ -80,7 +80,7 @@ describe('moving a state', () => {
     ['from', 'before-mark'],
     ['from', 'after-mark'],
   ])(
-    'that dies in the store it moves %s at %s is finished by moving again',
+    'that dies in the store it moves %s at %s is completed by another move',
     { tags: ['long'] },
     async (side, place) => {
       const { old, here } = await stateToMove();
@@ -104,7 +104,7 @@ describe('moving a state', () => {
   );
 
   it.each<FailPoint>(['before-truncate', 'before-mark'])(
-    'that dies at %s is finished on a machine that remembers the copy',
+    'that dies at %s is completed on a machine that remembers the copy',
     async (place) => {
       const { old, here } = await stateToMove();
       const marks = createMarks({ folder: join(dirname(old), 'marks'), debug: () => undefined });
@@ -124,7 +124,7 @@ describe('moving a state', () => {
     },
   );
 
-  it('is finished after runs went on with the copy, not after runs went on with the old one', async () => {
+  it('is completed after runs continued with the copy, but not after runs continued with the old state', async () => {
     const { old, here } = await stateToMove();
     const dying = storeAt(old, {
       failPoint(name) {
@@ -147,7 +147,7 @@ describe('moving a state', () => {
     expect([...(await readState(storeAt(here), session)).resources.keys()]).toEqual(['Agent/a', 'Agent/d']);
   });
 
-  it('refuses a second name of the same place, without waiting for its own lock', async () => {
+  it('refuses a second name of the same location without waiting for its own lock', async () => {
     const { old } = await stateToMove();
     const before = await knownAt(old);
     const link = `${dirname(old)}-link`;
@@ -158,7 +158,7 @@ describe('moving a state', () => {
     expect(await storeAt(old).holder()).toBeUndefined();
   });
 
-  it('refuses a place that holds another state, and one with nothing to move', async () => {
+  it('refuses a location with another state, and one without a state to move', async () => {
     const { old, here } = await stateToMove();
     const other = await openSession(storeAt(here), { ...session, fresh: { lineage: 'L2', salt: 'S2' } });
     await other.record(saved('x'));
@@ -177,8 +177,8 @@ describe('moving a state', () => {
 
 const all: [string, StateBackend][] = Object.entries({ ...testableBackends, memory });
 
-describe.each(all)('moving a state to %s', (name, backend) => {
-  it('and back takes everything along, and refuses where it was', { tags: ['long'] }, async () => {
+describe.each(all)('move of a state to %s', (name, backend) => {
+  it('and back keeps all contents, and refuses the old location', { tags: ['long'] }, async () => {
     const { old } = await stateToMove();
     const before = await knownAt(old);
     const root = dirname(old);

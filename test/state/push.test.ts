@@ -5,7 +5,9 @@ import { inSession } from '../../src/state/session.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 import { saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 
-/** A state with the unknown replacement of a record, and a document that lacks it but has the record. */
+/**
+ * Creates a state with an unknown replacement of a record, and a document that has the record but not the replacement.
+ */
 async function scene() {
   const path = await statePath();
   const store = storeAt(path);

@@ -15,7 +15,7 @@ function unsaved(...events: readonly JournalEvent[]) {
 
 it.each([
   { reason: 'a replacement', replaces: { replaces: 'id-a' }, why: 'replaced' as const },
-  { reason: 'a record that was created again', replaces: {}, why: 'gone' as const },
+  { reason: 'a recreated record', replaces: {}, why: 'gone' as const },
 ])('records $reason, and the old record as its orphan', async ({ replaces, why }) => {
   const store = storeAt(await statePath());
   const address = 'Agent/a';

@@ -9,7 +9,7 @@ import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from '
 
 const options = sessionOptions();
 
-/** What a process that dies leaves, but for its lock: the journal, and no commit. */
+/** Simulates a process that dies: leaves a journal without a commit, but no lock. */
 async function dieAfter(store: StateStore, ...names: readonly string[]): Promise<void> {
   const session = await openSession(store, options);
   for (const name of names) await session.record(saved(name));
@@ -18,7 +18,7 @@ async function dieAfter(store: StateStore, ...names: readonly string[]): Promise
 }
 
 describe('a state session', () => {
-  it('keeps what was recorded, one serial later', async () => {
+  it('keeps recorded entries, with the next serial', async () => {
     const store = storeAt(await statePath());
     const first = await openSession(store, options);
     expect(first.state).toMatchObject({ lineage: 'L1', salt: 'S1', serial: 0, workspaceId: 'W1' });
@@ -56,7 +56,7 @@ describe('a state session', () => {
     await session.close();
   });
 
-  it('writes nothing where nothing was recorded', async () => {
+  it('writes nothing if nothing was recorded', async () => {
     const path = await statePath();
     const store = storeAt(path);
     await (await openSession(store, options)).close();
@@ -72,7 +72,7 @@ describe('a state session', () => {
     expect((await readState(store, options)).serial).toBe(1);
   });
 
-  it('works in the journal of a run that died, also of the very first one, and commits it at once', async () => {
+  it('folds in the journal of a dead run, even of the very first one, and commits it at once', async () => {
     const path = await statePath();
     const store = storeAt(path);
     await dieAfter(store, 'a', 'b');
@@ -89,7 +89,7 @@ describe('a state session', () => {
     expect((await readState(store, options)).serial).toBe(1);
   });
 
-  it('shows events in the order in which they were recorded, however many overlap', async () => {
+  it('returns events in the order in which they were recorded, even if many overlap', async () => {
     const store = storeAt(await statePath());
     const session = await openSession(store, options);
     const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
@@ -98,7 +98,7 @@ describe('a state session', () => {
     await session.close();
   });
 
-  it('refuses the state of another workspace, naming both, and gives the lock back', async () => {
+  it('refuses the state of another workspace, names both, and releases the lock', async () => {
     const store = storeAt(await statePath());
     const session = await openSession(store, options);
     await session.record(saved('a'));
@@ -112,7 +112,7 @@ describe('a state session', () => {
     await (await openSession(store, options)).close();
   });
 
-  it('refuses a create on top of an unknown one, and a rename onto something', async () => {
+  it('refuses a create over an unknown one, and a rename to an existing address', async () => {
     const path = await statePath();
     const session = await openSession(storeAt(path), options);
     await session.record(creating('a'));
@@ -128,7 +128,7 @@ describe('a state session', () => {
     await expect(session.record(saved('d'))).rejects.toThrow('closed');
   });
 
-  it('is broken by an append that fails: memory as it was, no commit, the journal left for the next run', async () => {
+  it('ends after a failed append: memory is unchanged, and the next run commits the journal', async () => {
     const path = await statePath();
     let failing = false;
     const store = storeAt(path, {
@@ -152,7 +152,7 @@ describe('a state session', () => {
     expect((await readState(store, options)).serial).toBe(1);
   });
 
-  it('gives the lock back even where the commit fails', async () => {
+  it('releases the lock even if the commit fails', async () => {
     const path = await statePath();
     let failing = false;
     const store = storeAt(path, {
@@ -172,7 +172,7 @@ describe('a state session', () => {
     await next.close();
   });
 
-  it('stops where another run ended its lock and went on', async () => {
+  it('stops if another run released its lock and continued', async () => {
     const path = await statePath();
     const store = storeAt(path);
     const first = await openSession(store, options);
@@ -188,7 +188,7 @@ describe('a state session', () => {
     expect([...(await readState(store, options)).resources.keys()]).toEqual(['Agent/a', 'Agent/b']);
   });
 
-  it('opens for any store that keeps the contract', async () => {
+  it('opens for any store that fulfills the contract', async () => {
     const appended: unknown[] = [];
     const lease: StateLease = {
       info: { id: 'x', operation: '', who: '', host: '', pid: 1, since: '', voxform_version: '' },

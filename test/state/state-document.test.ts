@@ -18,8 +18,8 @@ const document = fold(
 const written = JSON.parse(stateText(document));
 const isState = new Ajv2020({ strict: false }).compile(z.toJSONSchema(stateDocument()));
 
-describe('the JSON Schema of the state', () => {
-  it('takes what is written', () => {
+describe('JSON Schema of the state', () => {
+  it('accepts written states', () => {
     expect(isState(written), JSON.stringify(isState.errors)).toBe(true);
   });
 
@@ -27,7 +27,7 @@ describe('the JSON Schema of the state', () => {
     { reason: 'an unknown key', value: { ...written, secret: 1 } },
     { reason: 'a newer format', value: { ...written, format_version: 3 } },
     { reason: 'a record without an id', value: { ...written, resources: { 'Agent/a': { recorded: {} } } } },
-    { reason: 'a serial that is no count', value: { ...written, serial: -1 } },
+    { reason: 'a serial that is not a count', value: { ...written, serial: -1 } },
     { reason: 'a document without a digest', value: document },
   ])('refuses $reason', ({ value }) => {
     expect(isState(value)).toBe(false);

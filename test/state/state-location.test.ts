@@ -14,7 +14,7 @@ const user = {
 };
 
 describe('createStore', () => {
-  it('keeps a local state at its path, and calls it by its path in the project', async () => {
+  it('keeps a local state at its path, and names it by its path in the project', async () => {
     const path = await statePath();
     const store = createStore({ backend: 'local', path }, { ...user, root: dirname(dirname(path)) });
     expect(store.location).toBe('.voxform/staging.state.json');
@@ -24,7 +24,7 @@ describe('createStore', () => {
     expect(JSON.parse(await readFile(path, 'utf8')).serial).toBe(1);
   });
 
-  it('calls a state outside the project by its whole path', async () => {
+  it('names a state outside the project by its absolute path', async () => {
     const path = await statePath();
     const store = createStore({ backend: 'local', path }, { ...user, root: '/somewhere/else' });
     expect(store.location).toBe(path);

@@ -11,7 +11,7 @@ import type { SessionOptions } from '../../src/state/session.ts';
 import type { ResourceEntry, StateDocument } from '../../src/state/state-document.ts';
 import type { LockRequest, StateStore } from '../../src/state/store.ts';
 
-/** A path for a state in a folder that goes away with the test. */
+/** Returns a path for a state in a folder that is removed after the test. */
 export async function statePath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'voxform-state-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ export function creating(name: string): JournalEvent {
   return { type: 'creating', address: `Agent/${name}`, pending: { since: '2030', recorded: {} } };
 }
 
-/** The rejection itself, for a look at its message and hint. */
+/** Returns the error of a rejection, to check its message and hint. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & Partial<UserError>> {
   try {
     await promise;
@@ -80,7 +80,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<Error & Part
   throw new Error('it did not fail');
 }
 
-/** The whole of a small document as it is written. */
+/** Returns the complete text of a small document. */
 export function stateText(document: StateDocument): string {
   return stateBytes(document).toString();
 }

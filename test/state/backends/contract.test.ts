@@ -30,20 +30,20 @@ function entry(sequence: number): JournalEntry {
   return { lineage: 'L1', serial: 0, sequence, at: '2030-01-01T00:00:00Z', event: saved(`a${sequence}`) };
 }
 
-/** The contents of all files in a folder. */
+/** Returns the contents of all files in a folder. */
 async function filesIn(folder: string): Promise<string[]> {
   const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
   return Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')));
 }
 
-if (!hasAzurite) it.skip('the backend azure (skipped: there is no azurite-blob)');
+if (!hasAzurite) it.skip('backend azure (skipped: there is no azurite-blob)');
 
-/** How a state is sealed does not depend on where it is kept, and a remote of Git takes a process for each request. */
+/** Sealing does not depend on the backend, and a Git remote needs a process for each request. */
 const tagsOf = (name: string, form: string) =>
   name === 'memory' || (form === 'plain' && name !== 'git') ? [] : ['long'];
 
 for (const [name, backend, form] of all)
-  describe(`the backend ${name}, ${form}`, { tags: tagsOf(name, form) }, () => {
+  describe(`backend ${name}, ${form}`, { tags: tagsOf(name, form) }, () => {
     let root: string;
     let settings: object;
     let clock: number;
@@ -54,7 +54,7 @@ for (const [name, backend, form] of all)
       settings = await settingsOf(name, root);
     });
 
-    /** A store of its own each time, as another process has it. */
+    /** Returns a new store each time, as another process would open it. */
     function store({ workspace = 'staging', seal = sealOf(form) } = {}): StateStore {
       const user = userOf(seal);
       return createStateStore(backend.open(backend.locate(settings, { workspace, root }), user), user);
@@ -76,7 +76,7 @@ for (const [name, backend, form] of all)
       return lease;
     }
 
-    it('has a place for each workspace, and tells it in one way', () => {
+    it('has a location for each workspace, and describes it consistently', () => {
       const place = (workspace: string) => backend.locate(settings, { workspace, root });
       expect(place('a')).toEqual(place('a'));
       expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
@@ -86,13 +86,13 @@ for (const [name, backend, form] of all)
       expect(store().setting).toBe(`state.${backend.locationSetting}`);
     });
 
-    it('has nothing before the first commit', async () => {
+    it('has no state before the first commit', async () => {
       expect(await store().read()).toMatchObject({ document: undefined, journal: [] });
       expect(await store().backups()).toEqual([]);
       expect(await store().holder()).toBeUndefined();
     });
 
-    it('shows others what was appended, in order, and empties the journal with the document', async () => {
+    it('shows appended entries to others, in order, and empties the journal with the document', async () => {
       const lease = await begun();
       await Promise.all([lease.append(entry(1)), lease.append(entry(2))]);
       const { document, journal } = await store().read();
@@ -104,7 +104,7 @@ for (const [name, backend, form] of all)
       await lease.release();
     });
 
-    it('is replaced only where the serial is the expected one', async () => {
+    it('replaces the document only if the serial is the expected one', async () => {
       const lease = await begun();
       for (const expected of [undefined, 1]) {
         expect(await failureOf(lease.commit({ ...empty, serial: 2 }, expected))).toBeInstanceOf(UserError);
@@ -115,7 +115,7 @@ for (const [name, backend, form] of all)
       await lease.release();
     });
 
-    it('is locked by one at a time, and says by whom', async () => {
+    it('grants the lock to one holder at a time, and names the holder', async () => {
       const lease = await store().lock(lockRequest({ operation: 'import' }));
       expect(await store().holder()).toMatchObject({ id: lease.info.id, who: 'ann@here', operation: 'import' });
       const { message } = await failureOf(store().lock(lockRequest()));
@@ -126,7 +126,7 @@ for (const [name, backend, form] of all)
       expect(await store().holder()).toBeUndefined();
     });
 
-    it('tells its runs, and how they ended', async () => {
+    it('lists its runs and their results', async () => {
       const lock = lockRequest({ operation: 'import', isStep: false, commit: Promise.resolve('c0ffee') });
       const lease = await store().lock(lock);
       const run = { run: lease.info.id, command: 'import', who: 'ann@here', commit: 'c0ffee' };
@@ -140,14 +140,14 @@ for (const [name, backend, form] of all)
       ]);
     });
 
-    it('tells who ended the lock of a run', async () => {
+    it('records who released the lock of a run', async () => {
       const lease = await store().lock(lockRequest({ isStep: false }));
       await store().unlock(lease.info.id);
       expect(await store().history()).toMatchObject([{ run: lease.info.id, unlocked_by: 'ann@here' }]);
       await lease.release().catch(() => undefined);
     });
 
-    it('takes nothing from a holder whose lock was ended', async () => {
+    it('accepts no write from a holder whose lock was released by someone else', async () => {
       const lost = await begun();
       await expect(store().unlock('another')).rejects.toThrow(UserError);
       await expect(store().unlock(lost.info.id.slice(0, 7))).rejects.toThrow(UserError);
@@ -169,9 +169,9 @@ for (const [name, backend, form] of all)
     });
 
     it.each(['the wall clock', 'the monotonic clock'])(
-      'tells by %s when its lock must be renewed, and renews it while it is ours',
+      'names by %s the time for the next renewal, and renews its own lock',
       async (which) => {
-        // Half of the longest time after which any backend takes a lock over.
+        // Half of the longest period after which any backend takes over a lock.
         const pass = (milliseconds: number): void => {
           if (which === 'the wall clock') clock += milliseconds;
           else vi.spyOn(performance, 'now').mockReturnValue(performance.now() + milliseconds);
@@ -195,7 +195,7 @@ for (const [name, backend, form] of all)
       },
     );
 
-    it('says where it went once it was moved, and may come back', async () => {
+    it('names its new location after a move, and may move back', async () => {
       const lease = await begun();
       const mark = { moved_to: 'x', moved_at: '2030', lineage: 'L1', serial: 0, workspace_id: 'W1' };
       await expect(lease.leaveMark({ ...mark, serial: 7 })).rejects.toThrow(UserError);
@@ -207,7 +207,7 @@ for (const [name, backend, form] of all)
       await lease.release();
     });
 
-    it('is refused in the other form, and converted with its history and its backups', async () => {
+    it('refuses the other form, and converts the state with its history and its backups', async () => {
       const lease = await store().lock(lockRequest({ isStep: false }));
       await lease.commit(empty, undefined);
       await lease.append(entry(1));
@@ -235,7 +235,7 @@ for (const [name, backend, form] of all)
       await lease.release();
     });
 
-    it('gives a dead run back: its journal is worked in, and what it knew remains', async () => {
+    it('recovers from a dead run: its journal is folded in, and its entries remain', async () => {
       const lease = await begun();
       await lease.append(entry(1));
       await store().unlock(lease.info.id);

@@ -10,15 +10,15 @@ import {
   WriteConflict,
 } from '../../../src/state/backends/object-store/object-store.ts';
 
-/** What a place in memory holds, and what goes wrong with it next. */
+/** The contents of a location in memory, and its next fault. */
 export class Shelf {
   held: StoredContent = NO_CONTENT;
   history: string[] = [];
   writes = 0;
   reads = 0;
-  /** Nothing is answered, whatever is asked. */
+  /** Responds to no request. */
   isAway = false;
-  /** Asked at each write: `before` fails it, `after` does it and loses the answer, `never` answers nothing. */
+  /** Called at each write. `before` fails it, `after` executes it without a response, `never` does not respond. */
   fault: (() => 'before' | 'after' | 'never' | undefined) | undefined;
 }
 

@@ -49,7 +49,7 @@ async function scene(gather = 0, fastBatch?: number): Promise<Scene> {
   };
 }
 
-/** Time stands still until the test lets it pass. */
+/** Time stands still until the test advances it. */
 function controlTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -57,19 +57,19 @@ function controlTime(): void {
 
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
-describe('a remote store', () => {
-  it('begins, records and ends a run with one write each, and gathers what comes meanwhile', async () => {
+describe('remote store', () => {
+  it('writes once for the start, each record and the end of a run, and batches concurrent entries', async () => {
     const { store, shelf } = await scene(5);
     const session = await openSession(store(), recorded());
     await Promise.all(['a', 'b', 'c'].map((name) => session.record(creating(name))));
     await Promise.all(['a', 'b', 'c'].map((name) => session.record(saved(name))));
     await session.close();
-    // The lock, the first document, the intents, the outcomes, the end.
+    // The lock, the first document, the intents, the outcomes, and the end.
     expect(shelf.writes).toBe(5);
     expect((await readState(store(), recorded())).resources.size).toBe(3);
   });
 
-  it('writes small batches while writes are fast, and everything that waits while they are slow', async () => {
+  it('writes small batches while writes are fast, and larger ones while they are slow', async () => {
     controlTime();
     const { store, shelf } = await scene(0, 4);
     const session = await openSession(store(), recorded());
@@ -99,7 +99,7 @@ describe('a remote store', () => {
     await lease.release();
   });
 
-  it.each(['before', 'after'] as const)('stores once what fails %s it was stored', async (when) => {
+  it.each(['before', 'after'] as const)('stores once if a write fails %s it was stored', async (when) => {
     const { store, shelf } = await scene();
     let count = 0;
     shelf.fault = () => (++count % 2 === 1 ? when : undefined);
@@ -114,7 +114,7 @@ describe('a remote store', () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('gives up the lock where others are always first', async () => {
+  it('gives up the lock if other writers are always first', async () => {
     const { store, shelf } = await scene();
     shelf.fault = () => {
       shelf.held = { ...shelf.held, revision: randomUUID() };
@@ -125,7 +125,7 @@ describe('a remote store', () => {
     expect(hint).toContain('--lock-timeout');
   });
 
-  it('takes the lock of a silent holder over, who can then write nothing', async () => {
+  it('takes over the lock of a holder without heartbeats, whose writes then fail', async () => {
     const { store, pass } = await scene();
     const first = await openSession(store({ user: 'bob' }), recorded());
     await first.record(creating('a'));
@@ -150,44 +150,40 @@ describe('a remote store', () => {
     expect(done?.result).toBe('done');
   });
 
-  it.each(['plain', 'sealed'])(
-    'keeps ids that it could not store in a %s file, which the next run takes in',
-    async (form) => {
-      const { store: storeOf, root, pass } = await scene();
-      const seal = form === 'sealed' ? new Seal(await newSealSettings()) : undefined;
-      const store = () => storeOf({ seal });
-      const warnings: string[] = [];
-      const lock = lockRequest({ isStep: false, warn: (text) => warnings.push(text) });
-      const first = await openSession(store(), sessionOptions({ lock }));
-      await first.record(creating('a'));
-      await first.record(creating('b'));
-      pass(600);
-      await (await openSession(store(), recorded())).close();
-      await Promise.allSettled([first.record(saved('a')), first.record(saved('b')), first.record(creating('c'))]);
-      await first.close().catch(() => undefined);
-      expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
-      const folder = join(root, '.voxform', 'rescue');
-      const [name = ''] = await readdir(folder);
-      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-      const text = await readFile(join(folder, name), 'utf8');
-      expect(text).not.toContain('creating');
-      expect(text.includes('id-a')).toBe(form === 'plain');
+  it.each(['plain', 'sealed'])('saves unstored ids in a %s file, which the next run imports', async (form) => {
+    const { store: storeOf, root, pass } = await scene();
+    const seal = form === 'sealed' ? new Seal(await newSealSettings()) : undefined;
+    const store = () => storeOf({ seal });
+    const warnings: string[] = [];
+    const lock = lockRequest({ isStep: false, warn: (text) => warnings.push(text) });
+    const first = await openSession(store(), sessionOptions({ lock }));
+    await first.record(creating('a'));
+    await first.record(creating('b'));
+    pass(600);
+    await (await openSession(store(), recorded())).close();
+    await Promise.allSettled([first.record(saved('a')), first.record(saved('b')), first.record(creating('c'))]);
+    await first.close().catch(() => undefined);
+    expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
+    const folder = join(root, '.voxform', 'rescue');
+    const [name = ''] = await readdir(folder);
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    const text = await readFile(join(folder, name), 'utf8');
+    expect(text).not.toContain('creating');
+    expect(text.includes('id-a')).toBe(form === 'plain');
 
-      const session = await openSession(store(), recorded());
-      expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
-      for (const rescue of await findRescues(root, session.state.lineage))
-        await recordOutcomes(session, rescue, store());
-      await session.close();
-      const state = await readState(store(), recorded());
-      expect(state.pending.size).toBe(0);
-      expect([...state.resources].map(([address, { id }]) => [address, id])).toEqual([
-        ['Agent/a', 'id-a'],
-        ['Agent/b', 'id-b'],
-      ]);
-    },
-  );
+    const session = await openSession(store(), recorded());
+    expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
+    for (const rescue of await findRescues(root, session.state.lineage)) await recordOutcomes(session, rescue, store());
+    await session.close();
+    const state = await readState(store(), recorded());
+    expect(state.pending.size).toBe(0);
+    expect([...state.resources].map(([address, { id }]) => [address, id])).toEqual([
+      ['Agent/a', 'id-a'],
+      ['Agent/b', 'id-b'],
+    ]);
+  });
 
-  it('waits 9 s for a store that does not answer once the run was stopped, and keeps the ids then', async () => {
+  it('waits 9 s for an unresponsive store after a stop, and then saves the ids', async () => {
     const { store, shelf, root } = await scene();
     const stop = new AbortController();
     const warnings: string[] = [];
@@ -215,7 +211,7 @@ describe('a remote store', () => {
     expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
   });
 
-  it('says after 5 s that it is not answered, and gives up after a minute for all that the run asks', async () => {
+  it('reports a missing response after 5 s, and gives up after a minute for all requests of the run', async () => {
     const { store, shelf } = await scene();
     const said: string[] = [];
     const asked = store({ warn: (text) => said.push(text) });
@@ -238,13 +234,13 @@ describe('a remote store', () => {
     }
     expect(shelf.reads).toBe(reads);
     expect(said).toHaveLength(1);
-    // A loop asks again in its next run.
+    // A loop retries in its next run.
     await vi.advanceTimersByTimeAsync(1_000);
     shelf.isAway = false;
     expect((await asked.read()).document).toBeUndefined();
   });
 
-  it('stores nothing more after it gave up in mid-run, and asks nothing more to end the run', async () => {
+  it('stores nothing more after it gave up during a run, and sends no request to end the run', async () => {
     const { store, shelf, root } = await scene();
     const session = await openSession(store(), recorded());
     await session.record(creating('a'));
@@ -264,7 +260,7 @@ describe('a remote store', () => {
     expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
   });
 
-  it('ends a read at once when the run is stopped, or when nobody needs it any more', async () => {
+  it('aborts a read immediately when the run is stopped, or when its result is no longer needed', async () => {
     const { store, shelf } = await scene();
     shelf.isAway = true;
     for (const which of ['stop', 'until'] as const) {
@@ -276,7 +272,7 @@ describe('a remote store', () => {
     }
   });
 
-  it('takes in what another create has overtaken as an orphan, and leaves that create alone', async () => {
+  it('imports the record of a superseded create as an orphan, and keeps the newer create', async () => {
     const { store, root, pass } = await scene();
     const first = await openSession(store(), recorded());
     await first.record(creating('a'));
@@ -297,7 +293,7 @@ describe('a remote store', () => {
     expect(state.orphans).toMatchObject([{ address: 'Agent/a', id: 'id-a', reason: 'replaced' }]);
   });
 
-  it('refuses a journal whose last entry was cut', async () => {
+  it('refuses a journal with a truncated last entry', async () => {
     const { store, shelf, pass } = await scene();
     const first = await openSession(store(), recorded());
     await first.record(creating('a'));
@@ -309,7 +305,7 @@ describe('a remote store', () => {
     expect(hint).toContain('voxform state push FILE');
   });
 
-  it('adds to a journal without touching what was added to the same one before', () => {
+  it('appends to a journal without changing its earlier entries', () => {
     const held = { ...NO_CONTENT, journal: new Uint8Array() };
     const added = (to: StoredContent, text: string) =>
       changed(to, { write: text, summary: '', journal: Buffer.from(text) }, text);
@@ -319,7 +315,7 @@ describe('a remote store', () => {
     expect(Buffer.from(first.journal).toString()).toBe('a');
   });
 
-  it('lets one of several have the lock at once', async () => {
+  it('grants the lock to one of several at once', async () => {
     const { store } = await scene();
     const all = await Promise.allSettled([1, 2, 3, 4].map(() => store().lock(lockRequest({ isStep: false }))));
     const won = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));

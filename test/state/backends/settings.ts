@@ -7,14 +7,14 @@ import { TerraformServer } from './http/terraform-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
 import { S3Server } from './s3/s3-server.ts';
 
-/** Those that can be tried on this machine. */
+/** Backends that can be tested on this machine. */
 export const testableBackends: Readonly<Record<string, StateBackend>> = Object.fromEntries(
   Object.entries(backends).filter(([name]) => name !== 'azure' || hasAzurite),
 );
 
 type Given = (root: string) => object | Promise<object>;
 
-/** What a backend needs to be opened at a place where nothing is yet; the others need nothing. */
+/** What a backend needs to open an empty location. The other backends need nothing. */
 const given: Readonly<Record<string, Given>> = {
   git: (root) => {
     newRepository(root);

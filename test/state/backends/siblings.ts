@@ -3,7 +3,7 @@ import { openSession } from '../../../src/state/session.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { creating, saved, sessionOptions } from '../temporary-state.ts';
 
-/** Fails unless a workspace without a state finds the one that the platform's workspace has under another name. */
+/** Fails unless a workspace without a state finds the state that its platform workspace has under another name. */
 export async function expectSiblingFound(storeOf: (workspace: string) => StateStore, location: string): Promise<void> {
   const fresh = storeOf('renamed');
   expect(await fresh.findOther?.('W1')).toBeUndefined();

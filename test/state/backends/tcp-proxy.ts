@@ -2,22 +2,22 @@ import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * What becomes of some bytes on their way: `lost` and `passed` end the connection, before or after them; `held` are sent on once
- * `letGo` is called, also those of a client that is gone by then.
+ * The fate of some bytes. `lost` and `passed` end the connection before or after them. `held` bytes are sent when
+ * `letGo` is called, even if their client is gone.
  */
 export type Fate = 'lost' | 'passed' | 'held' | undefined;
 
-/** Stands before a server, and does with what goes through whatever a test wants. */
+/** A proxy in front of a server that delays, drops or replaces data. */
 export class TcpProxy implements AsyncDisposable {
   /** Emits `closed` after each connection. */
   readonly events = new EventEmitter();
-  /** What is sent on instead. */
+  /** Returns the bytes to forward. */
   answer: (bytes: Buffer) => Buffer = (bytes) => bytes;
-  /** Sees what clients send. */
+  /** Called with the bytes that clients send. */
   sent: (bytes: Buffer) => void = () => undefined;
-  /** Asked for each piece, in the order in which they come through. */
+  /** Called for each piece of data, in order. */
   fate: (from: 'client' | 'server') => Fate = () => undefined;
-  /** Milliseconds that what clients send is on its way. */
+  /** The delay in milliseconds of data from clients. */
   latency = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -17,7 +17,7 @@ interface Scene {
   readonly root: string;
   readonly user: StoreUser;
   readonly container: ContainerClient;
-  /** Status and path of each request. */
+  /** The status and the path of each request. */
   readonly requests: string[];
   store(settings?: object, source?: string): StateStore;
 }
@@ -63,7 +63,7 @@ async function namesIn(store: StateStore): Promise<string[]> {
 
 const title = hasAzurite ? 'a state in Azure' : 'a state in Azure (skipped: there is no azurite-blob)';
 describe.skipIf(!hasAzurite)(title, () => {
-  it('is written by one of many runs, and read whole', { tags: ['long'] }, async () => {
+  it('lets one of many runs write, and reads complete states', { tags: ['long'] }, async () => {
     const { store } = await scene();
     const names = ['a', 'b', 'c', 'd', 'e'];
     await Promise.all(names.map((name) => runIn(store(), name)));
@@ -73,7 +73,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('is found under another name of its workspace', { tags: ['long'] }, async () => {
+  it('finds the state of its workspace under another name', { tags: ['long'] }, async () => {
     const settings = await azuriteContainer();
     const { root, user } = await scene();
     const storeOf = (workspace: string) =>
@@ -81,7 +81,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     await expectSiblingFound(storeOf, `azure://${settings.container}/states/staging`);
   });
 
-  it('takes one request for an entry, and two for a document', async () => {
+  it('uses one request for an entry, and two for a document', async () => {
     const { store, requests } = await scene();
     await runIn(store());
     const session = await openSession(store(), recorded());
@@ -94,7 +94,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     expect(requests).toEqual([expect.stringMatching(/^PUT .*\.state 201$/), 'PUT head.json 201']);
   });
 
-  it('is reached with a shared access signature', async () => {
+  it('accepts a shared access signature', async () => {
     const { store, container } = await scene();
     const permissions = ContainerSASPermissions.parse('rwdlc');
     const signed = new URL(
@@ -121,7 +121,7 @@ describe.skipIf(!hasAzurite)(title, () => {
   });
 
   it.each([
-    ['a container that is not there', { container: 'another' }, /the container another .* does not exist/],
+    ['a missing container', { container: 'another' }, /the container another .* does not exist/],
     [
       'a wrong key',
       (text: string) => text.replace(/AccountKey=[^;]+/, 'AccountKey=d3Jvbmc='),
@@ -129,8 +129,8 @@ describe.skipIf(!hasAzurite)(title, () => {
     ],
     ['no connection string', () => 'nothing', /STATE_CONNECTION is not a connection string/],
     ['no account', { connection_string: undefined }, /state.account is not set/],
-    ['a secret that is not set', { connection_string: new Secret('C', undefined) }, /needs C/],
-  ])('says what is wrong in one error: %s', async (_, given, expected) => {
+    ['an unset secret', { connection_string: new Secret('C', undefined) }, /needs C/],
+  ])('reports one error for %s', async (_, given, expected) => {
     const { store } = await scene();
     const connection = (await azuriteContainer()).connection_string.reveal();
     const settings =

@@ -9,7 +9,7 @@ export const hasAzurite = spawnSync('sh', ['-c', 'command -v azurite-blob']).sta
 
 const KEY = randomBytes(64).toString('base64');
 
-/** Ends with its input, however the process at the other end of that ends. */
+/** Ends when its input ends, however the process at the other end terminates. */
 const SCRIPT = `
 AZURITE_ACCOUNTS="voices:$1" azurite-blob --blobHost 127.0.0.1 --blobPort 0 --inMemoryPersistence \\
   --skipApiVersionCheck --disableTelemetry </dev/null & azurite=$!
@@ -19,7 +19,7 @@ kill -9 $azurite
 
 let server: Promise<string> | undefined;
 
-/** The connection string of an Azurite that all tests of this process share. It ends with the process. */
+/** Returns the connection string of an Azurite that all tests of this process share. It ends with the process. */
 function azurite(): Promise<string> {
   server ??= start();
   return server;
@@ -42,7 +42,7 @@ async function start(): Promise<string> {
   return `DefaultEndpointsProtocol=http;AccountName=voices;AccountKey=${KEY};BlobEndpoint=${found}/voices;`;
 }
 
-/** The project file's settings of a new container, with their secrets. */
+/** Returns the project file's settings for a new container, with their secrets. */
 export async function azuriteContainer() {
   const connection = await azurite();
   const container = `states-${randomUUID().slice(0, 8)}`;

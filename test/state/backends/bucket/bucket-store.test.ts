@@ -3,7 +3,7 @@ import type { Bucket } from '../../../../src/state/backends/bucket/bucket.ts';
 import { createBucketStore } from '../../../../src/state/backends/bucket/bucket-store.ts';
 import { s3 } from '../../../../src/state/backends/s3/s3-backend.ts';
 
-it('searches other states up to a limit, which is reported', async () => {
+it('limits the search for other states, and reports the limit', async () => {
   const bucket: Bucket = {
     get: async () => undefined,
     put: async () => '',

@@ -21,7 +21,7 @@ async function served() {
   return { folder, bare, server, origin: server.address('voice.git') };
 }
 
-/** Locks and unlocks: it can be read and written. */
+/** Locks and unlocks, so the state can be read and written. */
 async function use(store: StateStore): Promise<void> {
   await (await store.lock(lockRequest())).release();
 }
@@ -30,8 +30,8 @@ function refsOf(bare: string): string {
   return git(bare, 'for-each-ref', '--format=%(refname)');
 }
 
-describe('the remote of a state', () => {
-  it('is reached with the credentials of an address, which no message has', { tags: ['long'] }, async () => {
+describe('remote of a state', () => {
+  it('uses the credentials of its URL, which appear in no message', { tags: ['long'] }, async () => {
     const { server, origin } = await served();
     const remote = server.address('voice.git', LOGIN);
     await use(new Machine({ settings: { remote } }).store());
@@ -53,7 +53,7 @@ describe('the remote of a state', () => {
   it.each([
     ['the repository', (root: string) => git(root, 'config', 'http.extraHeader', HEADER)],
     [
-      'a file that the repository includes by its place',
+      'a file that the repository includes by path',
       (root: string) => {
         const file = path.join(root, '..', 'credentials');
         writeFileSync(file, `[http]\n\textraHeader = ${HEADER}\n`);
@@ -61,7 +61,7 @@ describe('the remote of a state', () => {
       },
     ],
     [
-      'a helper',
+      'a credential helper',
       (root: string) => git(root, 'config', 'credential.helper', '!echo username=ann; echo password=correct-horse;:'),
     ],
     [
@@ -69,14 +69,14 @@ describe('the remote of a state', () => {
       (root: string) =>
         execFileSync('git', ['config', '--file', path.join(root, '../home/.gitconfig'), 'http.extraHeader', HEADER]),
     ],
-  ])('is reached with the credentials of %s, sent once', { tags: ['long'] }, async (_whose, configure) => {
+  ])('uses the credentials of %s, sent once', { tags: ['long'] }, async (_whose, configure) => {
     const { origin } = await served();
     const machine = new Machine({ origin });
     configure(machine.root);
     await use(machine.store());
   });
 
-  it('is sent no credentials where it redirects to another server, and says so at once', async () => {
+  it('sends no credentials to a server that it redirects to, and fails immediately', async () => {
     const { folder, server, origin } = await served();
     await using other = await GitServer.start(folder);
     server.redirect = other.address('');
@@ -91,7 +91,7 @@ describe('the remote of a state', () => {
     expect(other.authorizations).toEqual([]);
   });
 
-  it('is reached by the command for ssh that the repository has, and by relative paths', {
+  it('uses the ssh command of the repository, and accepts relative paths', {
     tags: ['long'],
   }, async () => {
     const folder = scratch();
@@ -112,7 +112,7 @@ describe('the remote of a state', () => {
 
   it.each<{ reason: string; options: MachineOptions; says: RegExp; hint?: string }>([
     {
-      reason: 'a name that is no remote',
+      reason: 'a name that is not a remote',
       options: { settings: { remote: 'upstream' } },
       says: /has no remote upstream; remotes: origin$/,
     },
@@ -149,30 +149,30 @@ describe('the remote of a state', () => {
       says: /^a state in Git needs git, which is not installed$/,
     },
     {
-      reason: 'a secret that is not set',
+      reason: 'an unset secret',
       options: { settings: { remote: new Secret('STATE_REPOSITORY', undefined) } },
       says: /state.remote needs STATE_REPOSITORY, which is not set/,
     },
     {
-      reason: 'another remote for a project that was fetched',
+      reason: 'another remote for a fetched project',
       options: { settings: { remote: 'upstream' }, source: '/nowhere' },
       says: /a project from --git has only the remote origin/,
     },
-  ])('is refused at once, for good: $reason', async ({ options, says, hint = '' }) => {
+  ])('fails immediately and permanently for $reason', async ({ options, says, hint = '' }) => {
     const failure = await failureOf(new Machine(options).store().lock(lockRequest()));
     expect(failure).toBeInstanceOf(UserError);
     expect(failure.message).toMatch(says);
     expect(failure.hint ?? '').toContain(hint);
   });
 
-  it('is the repository that a fetched project comes from', { tags: ['long'] }, async () => {
+  it('is the repository of a fetched project', { tags: ['long'] }, async () => {
     const { server, bare } = await served();
     const source = server.address('voice.git', LOGIN);
     await use(new Machine({ source }).store());
     expect(refsOf(bare)).toContain('refs/voxform/test');
   });
 
-  it('has one address to push to, and is a repository', async () => {
+  it('has one URL to push to, and is a repository', async () => {
     const machine = new Machine();
     git(machine.root, 'remote', 'set-url', '--add', 'origin', '/elsewhere');
     const { message } = await failureOf(machine.store().read());
@@ -201,7 +201,7 @@ describe('the remote of a state', () => {
       refuse: (bare: string) => git(bare, 'config', 'transfer.hideRefs', 'refs/voxform'),
       says: /^the remote origin rejected a push to refs\/voxform\/test: deny updating a hidden ref/,
     },
-  ])('leads to a branch where it takes nothing else: $reason', { tags: ['long'] }, async ({ refuse, says }) => {
+  ])('suggests a branch if it accepts no other ref: $reason', { tags: ['long'] }, async ({ refuse, says }) => {
     const folder = scratch();
     const bare = newBare(path.join(folder, 'voice.git'));
     refuse(bare);
@@ -212,7 +212,7 @@ describe('the remote of a state', () => {
     await use(machine.store({ ref: 'refs/heads/voxform/{workspace}' }));
   });
 
-  it('is never overwritten where the ref holds something else', { tags: ['long'] }, async () => {
+  it('is never overwritten if the ref contains other data', { tags: ['long'] }, async () => {
     const folder = scratch();
     const work = path.join(folder, 'work');
     const bare = newRepository(work, path.join(folder, 'voice.git'));

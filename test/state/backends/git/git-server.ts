@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gitAnswer } from '../../../git-http-backend.ts';
 
-/** Must not be used against a server of this process, which cannot answer meanwhile. */
+/** Runs git. Must not be used against a server of this process, which cannot respond meanwhile. */
 export function git(folder: string, ...args: string[]): string {
   return execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
     encoding: 'utf8',
@@ -15,14 +15,16 @@ export function git(folder: string, ...args: string[]): string {
   }).trim();
 }
 
-/** Makes the folder a repository with a commit, whose remote `origin` is a bare one. @returns the path of that. */
+/**
+ * Creates a repository with a commit, whose remote `origin` is a bare one. @returns the path of the bare repository.
+ */
 export function newRepository(folder: string, bare = path.join(folder, 'origin.git')): string {
   newClone(folder, bare);
   if (!existsSync(bare)) newBare(bare);
   return bare;
 }
 
-/** Makes the folder a repository with a commit that has the address as its remote `origin`. */
+/** Creates a repository with a commit and this address as its remote `origin`. */
 export function newClone(folder: string, origin: string): void {
   cpSync(path.join(template(), 'clone'), folder, { recursive: true });
   const fetch = '+refs/heads/*:refs/remotes/origin/*';
@@ -30,7 +32,7 @@ export function newClone(folder: string, origin: string): void {
   appendFileSync(path.join(folder, '.git/config'), remote);
 }
 
-/** An empty repository that is pushed to, over HTTP too. */
+/** Creates an empty repository that accepts pushes, over HTTP too. */
 export function newBare(folder: string): string {
   cpSync(path.join(template(), 'bare'), folder, { recursive: true });
   return folder;
@@ -38,14 +40,14 @@ export function newBare(folder: string): string {
 
 let made: string | undefined;
 
-/** What new repositories are copies of: making one takes several processes. */
+/** Returns the template of new repositories, because creating one takes several processes. */
 function template(): string {
   if (made !== undefined) return made;
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-git-template-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const [clone, bare] = [path.join(folder, 'clone'), path.join(folder, 'bare')];
   execFileSync('git', ['init', '--quiet', '--bare', '--template=', bare]);
-  // Whoever has its address may push; and as hosts do, it tidies up at another time.
+  // Everyone with the address may push. As on hosts, maintenance does not run after a push.
   appendFileSync(path.join(bare, 'config'), '[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n');
   execFileSync('git', ['init', '--quiet', '--template=', '-b', 'main', clone]);
   git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'manifests');
@@ -53,25 +55,25 @@ function template(): string {
   return folder;
 }
 
-/** What becomes of a request: nothing more is done than to `cut` it, or its answer is `swallowed` once all is done. */
+/** A fault of a request: `cut` does nothing, `swallowed` does everything but sends no response. */
 export type Fault = 'cut' | 'swallowed' | undefined;
 
-/** A server of repositories as hosts have it: `git http-backend` behind HTTP, with a password. */
+/** A server of repositories like that of a host: `git http-backend` behind HTTP, with a password. */
 export class GitServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #folder: string;
-  /** `user:password`; everybody may read and write where it is undefined. */
+  /** `user:password`. If undefined, everyone may read and write. */
   login: string | undefined;
-  /** Asked at each request. */
+  /** Called for each request. */
   fault: ((request: string) => Fault) | undefined;
-  /** Origin of the server that all requests are redirected to. */
+  /** The origin of a server to which all requests are redirected. */
   redirect: string | undefined;
-  /** No request is answered before it is resolved. */
+  /** No request gets a response before this promise resolves. */
   held: Promise<void> | undefined;
-  /** Requests that were given up before their answer. */
+  /** The number of requests that were aborted before their response. */
   abandoned = 0;
   readonly requests: string[] = [];
-  /** All `Authorization` headers that arrived. */
+  /** All received `Authorization` headers. */
   readonly authorizations: string[] = [];
 
   private constructor(server: Server, folder: string) {
@@ -79,7 +81,7 @@ export class GitServer implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param folder holds the repositories. */
+  /** @param folder contains the repositories. */
   static async start(folder: string): Promise<GitServer> {
     const server = createServer();
     const started = new GitServer(server, folder);
@@ -91,7 +93,7 @@ export class GitServer implements AsyncDisposable {
     return started;
   }
 
-  /** @param login stands in front of the host, as in `ann:pw`. */
+  /** @param login precedes the host, as in `ann:pw`. */
   address(repository: string, login?: string): string {
     return `http://${login === undefined ? '' : `${login}@`}127.0.0.1:${this.port}/${repository}`;
   }

@@ -14,12 +14,12 @@ import { Machine, type MachineOptions, scratch } from './machine.ts';
 const REF = 'refs/voxform/test';
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
-/** A repository, and machines that have its path as `origin`. */
+/** Creates a repository, and machines that have its path as `origin`. */
 function shared(origin = newBare(path.join(scratch(), 'voice.git'))) {
   return { bare: origin, machine: (options?: MachineOptions) => new Machine({ origin, ...options }) };
 }
 
-/** The same on a server, which counts requests and fails. */
+/** Creates the same on a server that counts requests and can fail. */
 async function served() {
   const folder = scratch();
   const bare = newBare(path.join(folder, 'voice.git'));
@@ -28,7 +28,7 @@ async function served() {
   return { ...shared(server.address('voice.git')), bare, server };
 }
 
-/** One run that creates as many resources at once, each with an intent and an outcome. */
+/** Simulates a run that creates resources at once, each with an intent and an outcome. */
 async function run(store: StateStore, names: readonly string[]): Promise<void> {
   const session = await openSession(store, recorded());
   try {
@@ -42,8 +42,8 @@ async function run(store: StateStore, names: readonly string[]): Promise<void> {
 const resourcesOf = async (store: StateStore) =>
   [...(await readState(store, sessionOptions())).resources.keys()].sort();
 
-describe('a state in a ref of Git', () => {
-  it('is a commit for each write, on top of the last one, and costs one look where nothing moved', {
+describe('state in a Git ref', () => {
+  it('is one commit for each write, on top of the last one, and costs one request if nothing changed', {
     tags: ['long'],
   }, async () => {
     const { bare, server, machine } = await served();
@@ -67,7 +67,7 @@ describe('a state in a ref of Git', () => {
     expect(await resourcesOf(there.store())).toHaveLength(3);
     server.requests.length = 0;
     expect(await resourcesOf(there.store())).toHaveLength(3);
-    // The answer to `ls-remote`, in the two requests that the protocol has for it.
+    // The response to `ls-remote`, in the two requests of its protocol.
     expect(server.requests).toEqual([
       'GET /voice.git/info/refs?service=git-upload-pack',
       'POST /voice.git/git-upload-pack',
@@ -75,7 +75,7 @@ describe('a state in a ref of Git', () => {
     expect((await there.store().history()).map(({ result }) => result)).toEqual(['done']);
   });
 
-  it('says at once that the repository at the remote is damaged', { tags: ['long'] }, async () => {
+  it('reports immediately that the remote repository is damaged', { tags: ['long'] }, async () => {
     const { bare, machine } = shared();
     await run(machine().store(), ['a']);
     const id = git(bare, 'rev-parse', `${REF}:state.json`).trim();
@@ -87,7 +87,7 @@ describe('a state in a ref of Git', () => {
     expect(hint).toContain('git fsck');
   });
 
-  it('tells of a state of the same workspace in the refs beside it', { tags: ['long'] }, async () => {
+  it('reports a state of the same workspace in neighboring refs', { tags: ['long'] }, async () => {
     const { bare, machine } = shared();
     const here = machine();
     const tree = git(bare, 'hash-object', '-t', 'tree', '-w', '/dev/null');
@@ -119,7 +119,7 @@ describe('a state in a ref of Git', () => {
     ...[0, 1, 2, 4].map((push) => ({ push, fault: 'swallowed' as const, tags: ['long'] })),
   ];
   for (const { push, fault, tags = [] } of lost)
-    it(`loses nothing and does nothing twice where push ${push} is ${fault}`, { tags }, async () => {
+    it(`loses and repeats nothing if push ${push} is ${fault}`, { tags }, async () => {
       const { bare, server, machine } = await served();
       let pushes = 0;
       server.fault = (request) => {
@@ -132,7 +132,7 @@ describe('a state in a ref of Git', () => {
       expect(git(bare, 'rev-list', '--count', REF)).toBe('5');
     });
 
-  it('reads again where an answer to a look or a fetch is lost', { tags: ['long'] }, async () => {
+  it('retries a read if the response to ls-remote or fetch is lost', { tags: ['long'] }, async () => {
     const { server, machine } = await served();
     await run(machine().store(), ['a']);
     for (const lost of [1, 2, 3, 4]) {
@@ -146,7 +146,7 @@ describe('a state in a ref of Git', () => {
     }
   });
 
-  it('lets one of several have the lock, and takes it over once its holder is silent for 12 minutes', {
+  it('grants the lock to one of several, and lets others take it over after 12 minutes without a heartbeat', {
     tags: ['long'],
   }, async () => {
     const { machine } = shared();
@@ -167,7 +167,7 @@ describe('a state in a ref of Git', () => {
     await next.release();
   });
 
-  it('gives earlier documents back, the newest first', { tags: ['long'] }, async () => {
+  it('returns earlier documents, newest first', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const here = machine();
     for (const name of ['a', 'b', 'c']) await run(here.store(), [name]);
@@ -181,7 +181,7 @@ describe('a state in a ref of Git', () => {
     expect(backups[1]?.source).toMatch(/^refs\/voxform\/test of origin at [0-9a-f]{10}$/);
   });
 
-  it('writes as little in a long run as in a short one, in files of the journal that go on', {
+  it('writes no more in a long run than in a short one, in journal files that continue', {
     tags: ['long'],
   }, async () => {
     const { bare, machine } = shared();
@@ -199,7 +199,7 @@ describe('a state in a ref of Git', () => {
     expect(git(bare, 'ls-tree', '--name-only', REF)).toBe('history.jsonl\nstate.json');
   });
 
-  it('goes on where the objects of this machine are damaged or gone', { tags: ['long'] }, async () => {
+  it('works if the objects of this machine are damaged or removed', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const here = machine();
     const states = path.join(here.cache, 'states');
@@ -229,7 +229,7 @@ describe('a state in a ref of Git', () => {
     expect(await here.store().history()).toHaveLength(3);
   });
 
-  it('shares the objects of a machine with other runs of it, which begin at once', { tags: ['long'] }, async () => {
+  it('shares the objects of a machine with its other runs, which start at once', { tags: ['long'] }, async () => {
     const { machine } = shared();
     const refs = ['a', 'b'].map((name) => `refs/voxform/${name}`);
     const [one, other] = [machine(), machine()];
@@ -238,7 +238,7 @@ describe('a state in a ref of Git', () => {
     expect(read).toEqual([...refs, ...refs].map((ref) => [`Agent/${ref}`]));
   });
 
-  it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', {
+  it('works from a shallow clone, with a server that accepts only fast-forwards, and in a branch', {
     tags: ['long'],
   }, async () => {
     const { bare, machine } = shared();
@@ -257,11 +257,11 @@ describe('a state in a ref of Git', () => {
     expect(git(here.root, 'branch', '--all')).not.toContain('voxform');
   });
 
-  it('works with a repository that has SHA-256', { tags: ['long'] }, async () => {
+  it('works with a SHA-256 repository', { tags: ['long'] }, async () => {
     const folder = scratch();
     const bare = path.join(folder, 'new.git');
     execFileSync('git', ['init', '--quiet', '--bare', '--object-format=sha256', bare]);
-    // An empty one does not say what it has.
+    // An empty repository does not report its object format.
     const id = git(bare, 'commit-tree', '-m', 'x', git(bare, 'write-tree'));
     git(bare, 'update-ref', git(bare, 'symbolic-ref', 'HEAD'), id);
     const machine = () => new Machine({ origin: bare });

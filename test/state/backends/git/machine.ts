@@ -15,24 +15,24 @@ interface Settings {
 
 export interface MachineOptions {
   readonly settings?: Settings;
-  /** Of the remote `origin`. */
+  /** The address of the remote `origin`. */
   readonly origin?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Seconds by which its clock is ahead. */
+  /** The number of seconds that its clock is ahead. */
   readonly ahead?: number;
   readonly source?: string;
-  /** Told what is logged for `--verbose`. */
+  /** Called with messages for `--verbose`. */
   readonly debug?: (message: string) => void;
 }
 
-/** A folder that goes away with the test. */
+/** Creates a folder that is removed after the test. */
 export function scratch(): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-git-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
-/** A machine of its own: a project in a repository, a home and a cache. */
+/** A separate machine: a project in a repository, a home and a cache. */
 export class Machine {
   readonly folder = scratch();
   readonly root = path.join(this.folder, 'project');
@@ -47,7 +47,7 @@ export class Machine {
     else newClone(this.root, options.origin);
   }
 
-  /** A store of its own each time, as each run has one. */
+  /** Returns a new store each time, as each run has one. */
   store(settings: Settings = this.#options.settings ?? {}): StateStore {
     const { env, ahead = 0, source, debug } = this.#options;
     return createStore(

@@ -55,7 +55,7 @@ async function runIn(store: StateStore): Promise<void> {
   await session.close();
 }
 
-describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of %s', (rules) => {
+describe.each<Rules>(['gitlab', 'terraform'])('state server with the rules of %s', (rules) => {
   it('keeps a version for each write, as a Terraform state without resources that Terraform refuses', async () => {
     const { server, store } = await scene({ rules });
     await runIn(store());
@@ -79,7 +79,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
   const steps: Step[] = ['read', 'write', 'lock', 'unlock'];
   const faults: Fault[] = rules === 'gitlab' ? ['before', 'after', 500, 503] : ['after'];
   it.each(steps.flatMap((step) => faults.map((fault) => [step, fault] as const)))(
-    'stores once where every third %s fails: %s',
+    'stores once if every third %s fails: %s',
     { tags: ['long'] },
     async (failing, fault) => {
       const { server, store } = await scene({ rules });
@@ -96,7 +96,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     },
   );
 
-  it('names the holder and its command to whoever comes second', async () => {
+  it('names the holder and its command to a second run', async () => {
     const { store, pass } = await scene({ rules });
     const lease = await store({ user: 'bob', host: 'runner-7' }).lock(lockRequest({ operation: 'import' }));
     pass(60);
@@ -124,7 +124,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     await lease.release();
   });
 
-  it('takes a silent holder over, who can then write nothing', async () => {
+  it('takes over from a holder without heartbeats, whose writes then fail', async () => {
     const { server, store, pass } = await scene({ rules });
     const first = await openSession(store({ user: 'bob' }), recorded());
     await first.record(creating('a'));
@@ -141,7 +141,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     expect(server.locks.size).toBe(0);
   });
 
-  it('goes on where the server has forgotten its lock', async () => {
+  it('continues if the server has lost its lock', async () => {
     const { server, store } = await scene({ rules });
     const session = await openSession(store(), recorded());
     server.locks.clear();
@@ -151,7 +151,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     expect(server.locks.size).toBe(0);
   });
 
-  it('lets one of several have the lock at once', async () => {
+  it('grants the lock to one of several at once', async () => {
     const { server, store } = await scene({ rules });
     const all = await Promise.allSettled([1, 2, 3, 4].map(() => store().lock(lockRequest())));
     const won = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -160,7 +160,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     expect(server.locks.size).toBe(0);
   });
 
-  it('ends a lock that is left on the server alone', async () => {
+  it('releases a lock that exists only on the server', async () => {
     const { server, store } = await scene({ rules });
     const lease = await store().lock(lockRequest());
     const [lock] = server.locks.values();
@@ -171,8 +171,8 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
   });
 });
 
-describe('a state server', () => {
-  it('that looks at no lock ids takes nothing from a holder that was overtaken', async () => {
+describe('state server', () => {
+  it('that ignores lock ids accepts no write from a holder that lost its lock', async () => {
     const { server, store, pass } = await scene({ rules: 'terraform', checksIds: false });
     const first = await openSession(store({ user: 'bob' }), recorded());
     pass(720);
@@ -188,7 +188,7 @@ describe('a state server', () => {
   it.each([
     [3, 'its only try'],
     [4, 'two tries'],
-  ])('that stores write %i late, over those that came after it, loses none of them: %s', async (last) => {
+  ])('that stores write %i late, over later writes, loses none of them: %s', async (last) => {
     const { server, store } = await scene({ rules: 'terraform' });
     const isHeld = () => server.count('write') >= 3 && server.count('write') <= last;
     server.fault = (step) => (step === 'write' && isHeld() ? 'held' : undefined);
@@ -202,7 +202,7 @@ describe('a state server', () => {
     expect([...state.resources.keys(), ...state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
   });
 
-  it('that cannot end a lock is warned of once the state is stored', async () => {
+  it('that cannot release a lock causes a warning after the state is stored', async () => {
     const { server, store } = await scene({ answer: statusOf('unlock', 405) });
     const warnings: string[] = [];
     const lock = lockRequest({ warn: (text) => warnings.push(text) });
@@ -214,10 +214,10 @@ describe('a state server', () => {
 
   it.each([
     ['grants two at once', { grantsAll: true }, 'two locks'],
-    ['knows no LOCK', { answer: statusOf('lock', 405) }, 'was 405'],
-    ['has no such address', { answer: statusOf('lock', 404) }, 'was 404'],
+    ['does not know LOCK', { answer: statusOf('lock', 405) }, 'was 405'],
+    ['has no such path', { answer: statusOf('lock', 404) }, 'was 404'],
     ['has not implemented it', { answer: statusOf('lock', 501) }, 'was 501'],
-  ])('that locks nothing is refused: it %s', async (_reason, options, words) => {
+  ])('that does not lock is refused: it %s', async (_reason, options, words) => {
     const { server, store } = await scene(options);
     const { message, hint } = await failureOf(store().lock(lockRequest()));
     expect(message).toContain('does not lock it');
@@ -237,7 +237,7 @@ describe('a state server', () => {
       'by voxform 9.0.0 in format 2',
     ],
     ['damage', '{"serial":1,"lineage":"L","voxform":{"format":1}}', 'is damaged: at voxform >'],
-  ])('that holds %s is refused, and nothing is overwritten', async (_reason, body, words) => {
+  ])('that contains %s is refused, and nothing is overwritten', async (_reason, body, words) => {
     const { server, store } = await scene();
     server.versions.set(PATH, [body]);
     for (const attempt of [() => store().read(), () => store().lock(lockRequest())]) {
@@ -247,7 +247,7 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
-  it('is not taken for empty while a gateway before it has only a page', async () => {
+  it('is not treated as empty while a gateway responds with an HTML page', async () => {
     const { server, store } = await scene({ rules: 'terraform' });
     await runIn(store());
     let count = 0;
@@ -257,7 +257,7 @@ describe('a state server', () => {
     expect(count).toBe(3);
   });
 
-  it.each<Step>(['read', 'write', 'lock'])('that answers a %s with a page is none', async (step) => {
+  it.each<Step>(['read', 'write', 'lock'])('that answers a %s with an HTML page is refused', async (step) => {
     const { server, store } = await scene();
     const body = '<!DOCTYPE html><title>Sign in</title>';
     server.answer = (asked) => (asked === step ? { status: 200, body } : undefined);
@@ -272,7 +272,7 @@ describe('a state server', () => {
     [403, 'no permission', 'read, write and lock'],
     [413, 'too large', 'Raise the limit'],
     [302, 'redirects POST requests to https://login.example.com (302)', 'state.address'],
-  ])('that answers %s to a write is told from one that may recover', async (status, words, help) => {
+  ])('that rejects a write with %s is reported as a permanent error', async (status, words, help) => {
     const { server, store } = await scene({ credentials: `ann:${PASSWORD}` });
     const headers = { location: 'https://login.example.com/?token=t0ken' };
     server.answer = (step) => (step === 'write' ? { status, headers } : undefined);
@@ -285,7 +285,7 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
-  it('asks for a user name and a password, and for the secret that is not set', async () => {
+  it('requires a user name and a password, and reports an unset secret', async () => {
     const { store } = await scene({ credentials: `ann:${PASSWORD}` });
     expect((await failureOf(store().read())).message).toContain('requires a user name and a password');
     const password = new Secret('STATE_TOKEN', undefined);
@@ -294,7 +294,7 @@ describe('a state server', () => {
     expect((await store({}, { username: 'ann', password: right }).read()).document).toBeUndefined();
   });
 
-  it('is followed to where it redirects a read within its origin, and no further', async () => {
+  it('may redirect a read within its origin, and nowhere else', async () => {
     const { server, store } = await scene({ compresses: true });
     await runIn(store());
     const moved = (location: string) => (step: Step, request: { url?: string | undefined }) =>
@@ -310,7 +310,7 @@ describe('a state server', () => {
     expect(other.server.requests).toEqual([]);
   });
 
-  it('is reached through a proxy, with a warning where the password is sent without encryption', async () => {
+  it('is reached through a proxy, with a warning if the password is sent without encryption', async () => {
     const { server, store } = await scene({ credentials: `ann:${PASSWORD}` });
     await using proxy = await connectProxy(Number(new URL(server.url).port));
     const warnings: string[] = [];
@@ -331,7 +331,7 @@ describe('a state server', () => {
     expect(warnings.join()).not.toMatch(/k3y|correct/);
   });
 
-  it('that does not answer in time is given up, and one that nobody runs is named at once', async () => {
+  it('times out if it does not respond, and is named at once if it does not run', async () => {
     const { server, store } = await scene({ answer: () => undefined });
     const place = http.locate(server.settings() as never, { workspace: 'staging', root: '/' });
     const slow = httpStore({
@@ -352,7 +352,7 @@ function statusOf(step: Step, status: number): TerraformServer['answer'] {
   return (asked) => (asked === step ? { status, body: '<h1>no</h1>' } : undefined);
 }
 
-it('says which setting has a host that does not exist', async () => {
+it('names the setting whose host does not exist', async () => {
   const { store } = await scene();
   const { hint } = await failureOf(store({}, { address: 'http://nowhere.invalid/state' }).read());
   expect(hint).toBe('Correct the host in state.address.');

@@ -13,7 +13,7 @@ import { type Rules, TerraformServer } from './terraform-server.ts';
 const TOKEN = 'glpat-correct-horse';
 const env = { API_KEY: 'key', STATE_TOKEN: TOKEN };
 
-/** A clone of the project, as every job has one. */
+/** Creates a clone of the project, as every job has one. */
 function clone({ url, workspaceId }: Emulator, server: TerraformServer, agents: number): Promise<Folder> {
   const settings = Object.entries(server.settings()).map(([key, value]) => `  ${key}: "${value}"`);
   const manifests = Array.from(
@@ -52,7 +52,7 @@ const credentials = `ann:${TOKEN}`;
 
 describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server with the rules of %s', (rules) => {
   it.each<'after'>(rules === 'gitlab' ? ['after'] : [])(
-    'create nothing twice, though answers are lost %s the work is done',
+    'create no duplicates if responses are lost %s the operation',
     async (fault) => {
       await using emulator = await startEmulator();
       await using server = await TerraformServer.start({ rules, credentials });
@@ -77,7 +77,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server wi
     },
   );
 
-  it.each(rules === 'gitlab' ? [3] : [4])('lose nothing of one that is killed at write %i', async (at) => {
+  it.each(rules === 'gitlab' ? [3] : [4])('lose nothing of a run that is killed at write %i', async (at) => {
     await using emulator = await startEmulator();
     await using server = await TerraformServer.start({ rules, credentials });
     await using folder = await clone(emulator, server, 6);
@@ -105,7 +105,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server wi
   });
 });
 
-it('a run writes once for what happens together, and a plan reads once', async () => {
+it('writes concurrent changes of a run once, and reads a plan once', async () => {
   await using emulator = await startEmulator();
   await using server = await TerraformServer.start({ credentials });
   await using folder = await clone(emulator, server, 64);
@@ -114,7 +114,7 @@ it('a run writes once for what happens together, and a plan reads once', async (
     env,
   });
   expect(applied.code).toBe(0);
-  // On a busy machine, what happens together is sometimes torn apart.
+  // A loaded machine sometimes splits concurrent changes into several writes.
   expect(server.count('write')).toBeLessThanOrEqual(64 / 16 + 4 + 2);
   server.requests.length = 0;
   const plan = await voxform(['plan', '-v'], { cwd: folder.root, env });

@@ -3,14 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
-/** `gitlab`: as GitLab does it. `terraform`: as Terraform's documentation of the protocol says it. */
+/** `gitlab`: the behavior of GitLab. `terraform`: Terraform's documentation of the protocol. */
 export type Rules = 'gitlab' | 'terraform';
 
 export type Step = 'read' | 'write' | 'lock' | 'unlock';
 
 /**
- * What goes wrong with a request: `before` it is done, or `after` it, the connection breaks; `held` is done once `letGo` is called, its
- * connection breaks before; `silent` gets no answer at all; a number is the status of an answer to what was not done.
+ * A fault of a request. `before` and `after`: the connection breaks before or after the operation. `held`: the
+ * connection breaks first, and the operation runs when `letGo` is called. `silent`: no response. A number: a response
+ * with this status and no operation.
  */
 export type Fault = 'before' | 'after' | 'held' | 'silent' | number;
 
@@ -22,22 +23,22 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A server of Terraform's http protocol for any number of states, one a path. */
+/** A server of Terraform's http protocol for any number of states, one per path. */
 export class TerraformServer {
-  /** By path: the bodies of all writes, in order. */
+  /** The bodies of all writes, in order, by path. */
   readonly versions = new Map<string, string[]>();
   readonly locks = new Map<string, Lock>();
   readonly requests: { readonly step: Step; readonly line: string }[] = [];
-  /** `user:password` that each request must have; none if undefined. */
+  /** `user:password` that each request must have. No authentication if undefined. */
   credentials: string | undefined;
   rules: Rules = 'gitlab';
-  /** Locks that are granted to everybody are none. */
+  /** Grants every lock request, so that locks have no effect. */
   grantsAll = false;
-  /** Whether a write needs the id of the lock. GitLab's does. */
+  /** Whether a write needs the lock id. GitLab's does. */
   checksIds = true;
   compresses = false;
   fault: ((step: Step, line: string) => Fault | undefined) | undefined;
-  /** Answers instead of all else. */
+  /** Returns a response that replaces the normal one. */
   answer: ((step: Step, request: IncomingMessage) => Reply | undefined) | undefined;
   #held: (() => void)[] = [];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -52,7 +53,7 @@ export class TerraformServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Settings of a state here, as the project file has them. */
+  /** Returns the project file's settings of a state on this server. */
   settings(path = '/state/{workspace}'): Record<string, string> {
     const gitlab = { lock_method: 'POST', unlock_method: 'DELETE' };
     return { address: `${this.url}${path}`, ...(this.rules === 'gitlab' && gitlab) };
@@ -62,7 +63,7 @@ export class TerraformServer {
     return this.requests.filter((request) => request.step === step).length;
   }
 
-  /** The last body, parsed. */
+  /** Returns the last body, parsed. */
   latest(path: string): { readonly voxform: { readonly lock?: { readonly id: string } | null } } {
     return JSON.parse(this.versions.get(path)?.at(-1) ?? '{}');
   }
@@ -131,7 +132,7 @@ export class TerraformServer {
   #read(path: string): Reply {
     const body = this.versions.get(path)?.at(-1);
     if (body !== undefined) return { status: 200, body };
-    // GitLab knows a state from its first lock on.
+    // GitLab creates a state with its first lock.
     return { status: this.rules === 'gitlab' && this.locks.has(path) ? 204 : 404 };
   }
 
@@ -161,7 +162,7 @@ export class TerraformServer {
     if (missing.length > 0) return { status: 400, body: `{"error":"${missing} is missing"}` };
     if (held !== undefined && !this.grantsAll) {
       if (this.rules === 'terraform') return { status: 423, body: JSON.stringify(held) };
-      // All but three are what the asker sent.
+      // All but three fields are those of the request.
       const { ID, Created } = held;
       return { status: 409, body: JSON.stringify({ ...asked, ID, Who: 'ann-of-gitlab', Created }) };
     }

@@ -7,7 +7,7 @@ import { creating, failureOf, lockRequest, saved, sessionOptions, statePath, sto
 
 const options = sessionOptions();
 
-/** A state that has known `a` and then `b`, one save each. */
+/** Creates a state that recorded `a` and then `b`, one save each. */
 async function written(): Promise<string> {
   const path = await statePath();
   for (const name of ['a', 'b']) {
@@ -18,7 +18,7 @@ async function written(): Promise<string> {
   return path;
 }
 
-/** What is known of each address, the newest first. */
+/** Returns the backups of each address, newest first. */
 async function told(path: string): Promise<Record<string, string[]>> {
   const ids: Record<string, string[]> = {};
   for (const { resources } of await storeAt(path).backups()) {
@@ -37,11 +37,11 @@ async function quarantine(path: string): Promise<string | undefined> {
 }
 
 const damages: { reason: string; happen: (path: string) => Promise<void>; knows: string[] }[] = [
-  { reason: 'the document is gone', happen: (path) => rm(path), knows: ['Agent/a', 'Agent/b'] },
+  { reason: 'the document is missing', happen: (path) => rm(path), knows: ['Agent/a', 'Agent/b'] },
   { reason: 'the document is empty', happen: (path) => writeFile(path, ''), knows: ['Agent/a', 'Agent/b'] },
-  { reason: 'the document was cut off', happen: (path) => truncate(path, 60), knows: ['Agent/a', 'Agent/b'] },
+  { reason: 'the document was truncated', happen: (path) => truncate(path, 60), knows: ['Agent/a', 'Agent/b'] },
   {
-    reason: 'an older document was put in the place of the newer one while a journal was there',
+    reason: 'an older document replaced the newer one while a journal existed',
     happen: async (path) => {
       const session = await openSession(storeAt(path), options);
       await session.record(saved('c'));
@@ -68,8 +68,8 @@ const damages: { reason: string; happen: (path: string) => Promise<void>; knows:
   },
 ];
 
-describe('a state of which', () => {
-  it.each(damages)('$reason is lost, its backups are read, and a new one can begin', async ({ happen, knows }) => {
+describe('lost state', () => {
+  it.each(damages)('can be read from its backups and replaced by a new one: $reason', async ({ happen, knows }) => {
     const path = await written();
     await happen(path);
     expect(await failureOf(readState(storeAt(path), options))).toBeInstanceOf(LostState);
@@ -83,7 +83,7 @@ describe('a state of which', () => {
     expect(Object.keys(await told(path)).sort()).toEqual([...knows, 'Agent/new']);
   });
 
-  it('nothing is wrong keeps its document when asked to set it aside', async () => {
+  it('keeps an undamaged document when it is set aside', async () => {
     const path = await written();
     const lease = await storeAt(path).lock(lockRequest());
     await lease.append({ lineage: 'L1', serial: 9, sequence: 1, at: '', event: saved('x') }).catch(() => undefined);
@@ -93,8 +93,8 @@ describe('a state of which', () => {
   });
 });
 
-describe('the backups of a lost state', () => {
-  it('is nothing where there never was a state', async () => {
+describe('backups of a lost state', () => {
+  it('are empty if there never was a state', async () => {
     const path = await statePath();
     expect(await storeAt(path).backups()).toEqual([]);
     await mkdir(dirname(path), { recursive: true });
@@ -102,7 +102,7 @@ describe('the backups of a lost state', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
-  it('tells the newest first, and of creates without an answer and of orphans too', async () => {
+  it('are listed newest first, with unconfirmed creates and orphans', async () => {
     const path = await written();
     const session = await openSession(storeAt(path), options);
     await session.record(saved('a', 'id-of-another'));
@@ -124,7 +124,7 @@ describe('the backups of a lost state', () => {
     expect(newest?.workspaceId).toBe('W1');
   });
 
-  it('of a newer format is left where it is', async () => {
+  it('of a newer format are not changed', async () => {
     const path = await written();
     const newer = JSON.stringify({ format_version: 99 });
     await writeFile(path, newer);

@@ -9,10 +9,10 @@ import { dyingFiles } from './dying-files.ts';
 const options = sessionOptions();
 const address = 'Agent/a';
 
-/** No process has this number. */
+/** No process has this id. */
 const dead = 999_999_999;
 
-/** Two runs, one after the other. */
+/** Two consecutive runs. */
 const runs: readonly (readonly JournalEvent[])[] = [
   [creating('a'), saved('a'), creating('b'), saved('b')],
   [
@@ -29,7 +29,7 @@ const runs: readonly (readonly JournalEvent[])[] = [
 ];
 const events = runs.flat();
 
-/** What the state holds once the first `count` events have happened. */
+/** Returns the content of the state after the first `count` events. */
 function contentAfter(count: number): unknown {
   const entries = events
     .slice(0, count)
@@ -45,7 +45,7 @@ function contentOf({ resources, pending, orphans }: State): unknown {
   };
 }
 
-/** Runs until the process dies; the number of events that it was told are kept. */
+/** Runs until the process dies. Returns the number of events that were confirmed as stored. */
 async function runUntilDeath(path: string, dying: ReturnType<typeof dyingFiles>): Promise<number> {
   const store = storeAt(path, { files: dying.files, pid: dead, isAlive: () => false });
   let kept = 0;
@@ -66,16 +66,16 @@ async function runUntilDeath(path: string, dying: ReturnType<typeof dyingFiles>)
   return kept;
 }
 
-describe('a process that dies', () => {
-  it('in any operation on files loses nothing that it was told is kept, and leaves nothing to mend', async () => {
+describe('process that dies', () => {
+  it('in any file operation loses no confirmed event, and leaves nothing to repair', async () => {
     const whole = dyingFiles();
     expect(await runUntilDeath(await statePath(), whole)).toBe(events.length);
     expect(whole.count).toBeGreaterThan(100);
     await atEachOf(whole.count, async (last) => dieAndRecover(await statePath(), last));
   });
 
-  it('while it takes over the lock of another dead one leaves nothing to mend either', async () => {
-    // Longer than taking over takes: the rest is the same as above.
+  it("during a takeover of another dead process's lock leaves nothing to repair", async () => {
+    // Longer than a takeover takes. The rest is the same as above.
     await atEachOf(40, async (last) => {
       const path = await statePath();
       await storeAt(path, { pid: dead - 1 }).lock(options.lock);
@@ -96,7 +96,7 @@ async function atEachOf(count: number, recover: (last: number) => Promise<void>)
 async function dieAndRecover(path: string, last: number): Promise<void> {
   const kept = await runUntilDeath(path, dyingFiles(last));
   const store = storeAt(path, { isAlive: (pid) => pid < dead - 1 });
-  // The event under way may have reached the disk, too.
+  // The current event may have reached the disk, too.
   const allowed = [contentAfter(kept), contentAfter(Math.min(kept + 1, events.length))];
   const reason = `died in operation ${last}, after ${kept} events`;
   expect(allowed, `${reason}, read`).toContainEqual(contentOf(await readState(store, options)));

@@ -2,14 +2,14 @@ import { type Files, nodeFiles } from '../../../../src/files/files.ts';
 
 export interface DyingFiles {
   readonly files: Files;
-  /** How many operations were asked for so far. */
+  /** The number of requested operations. */
   readonly count: number;
   readonly died: boolean;
 }
 
 /**
- * A file system under a process that dies in its `last`-th operation, from 1: that one is not carried out, but that a write
- * gets half-way, and neither is any later one. What the process held open is closed, as a system does.
+ * A file system of a process that dies in its `last`-th operation, counted from 1. That operation and all later ones
+ * are not executed, except that a write is half done. Open files are closed, as a system does.
  */
 export function dyingFiles(last = Number.POSITIVE_INFINITY): DyingFiles {
   let count = 0;

@@ -13,7 +13,7 @@ import { failureOf, lockRequest, saved, sessionOptions, statePath, stateText, st
 const options = sessionOptions();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
 
-/** A state with one record, after as many commits. */
+/** Creates a state with one record after this number of commits. */
 async function written(commits = 1, at?: string): Promise<string> {
   const path = at ?? (await statePath());
   for (let count = 0; count < commits; count++) {
@@ -27,8 +27,8 @@ async function written(commits = 1, at?: string): Promise<string> {
 const change = (path: string, edit: (document: Record<string, unknown>) => unknown) => async () =>
   writeFile(path, JSON.stringify(edit(JSON.parse(await readFile(path, 'utf8')))));
 
-describe('a state in local files', () => {
-  it('reads well: sorted keys, two spaces, a final newline', async () => {
+describe('state in local files', () => {
+  it('has sorted keys, an indentation of two spaces, and a final newline', async () => {
     const path = await written();
     const text = await readFile(path, 'utf8');
     const [, write = '', digest = ''] = /"write": "([\da-f-]{36})",\n {2}"write_digest": "(.*)"\n/.exec(text) ?? [];
@@ -59,7 +59,7 @@ describe('a state in local files', () => {
     expect(digest).toBe(`sha256:${createHash('sha256').update(digested).digest('hex')}`);
   });
 
-  it('looks at its lock once between two writes of the journal that follow one another', async () => {
+  it('checks its lock once between two consecutive writes of the journal', async () => {
     const path = await statePath();
     const done: string[] = [];
     const files: Files = {
@@ -86,7 +86,7 @@ describe('a state in local files', () => {
     await session.close();
   });
 
-  it('is for its owner alone, as is everything beside it', async () => {
+  it('can be read only by its owner, like all files beside it', async () => {
     const path = await written(2);
     const session = await openSession(storeAt(path), options);
     await session.record(saved('b'));
@@ -101,7 +101,7 @@ describe('a state in local files', () => {
     await session.close();
   });
 
-  it('that was put back to an older copy is told of, with the newer one', async () => {
+  it('is reported as an older copy after a restore, with the newer one', async () => {
     const path = await written(2);
     await copyFile(`${path}.backup-1`, path);
     const told: string[] = [];
@@ -121,7 +121,7 @@ describe('a state in local files', () => {
     await (await openSession(storeAt(path), options)).close();
   });
 
-  it('is no older one for a copy that cannot be read, or is of another lineage', async () => {
+  it('ignores copies that cannot be read or have another lineage when it searches for newer ones', async () => {
     const path = await written(1);
     const text = await readFile(path, 'utf8');
     await writeFile(`${path}.backup-7`, text.replace('"serial": 1', '"serial": 7'));
@@ -129,7 +129,7 @@ describe('a state in local files', () => {
     await (await openSession(storeAt(path), options)).close();
   });
 
-  it('is replaced only where the serial is still the expected one', async () => {
+  it('is replaced only if the serial is still the expected one', async () => {
     const path = await written();
     const before = await readFile(path);
     const lease = await storeAt(path).lock(lockRequest());
@@ -145,7 +145,7 @@ describe('a state in local files', () => {
     await expect(lease.commit({ ...empty, serial: 3 }, 2)).rejects.toThrow('already released');
   });
 
-  it('names the copy with the highest serial, whenever somebody touched another', async () => {
+  it('names the copy with the highest serial, regardless of file times', async () => {
     const path = await written(3);
     await utimes(`${path}.backup-1`, 2_000_000_000, 2_000_000_000);
     await rm(path);
@@ -153,7 +153,7 @@ describe('a state in local files', () => {
     expect(hint).toMatch(/cp .+\.backup-3'? .+staging\.state\.json'?$/);
   });
 
-  it('prunes by serial, and the copies of another lineage apart', async () => {
+  it('prunes by serial, and the copies of another lineage separately', async () => {
     const path = await written(8);
     for (const old of [3, 4]) await utimes(`${path}.backup-${old}`, 2_000_000_000, 2_000_000_000);
     await writeFile(path, stateText({ ...empty, lineage: 'L2' }));
@@ -164,7 +164,7 @@ describe('a state in local files', () => {
     expect(kept.filter(Boolean).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map(String));
   });
 
-  it('keeps the last good copies beside it, and no more than those', async () => {
+  it('keeps the last good copies beside it, up to a limit', async () => {
     const path = await written(9);
     const backups = (await readdir(dirname(path))).filter((name) => name.includes('.backup-')).sort();
     expect(backups).toEqual([4, 5, 6, 7, 8, 9].map((serial) => `${basename(path)}.backup-${serial}`));
@@ -177,7 +177,7 @@ describe('a state in local files', () => {
     reason: string;
     damage: (path: string) => Promise<unknown>;
     message: RegExp;
-    /** By default the copy that brings it back. */
+    /** By default, the hint names the copy to restore. */
     hint?: RegExp;
   }[] = [
     { reason: 'empty', damage: (path) => writeFile(path, ''), message: /is damaged: it is empty/ },
@@ -187,12 +187,12 @@ describe('a state in local files', () => {
       message: /truncated JSON/,
     },
     {
-      reason: 'of zeros',
+      reason: 'filled with zeros',
       damage: (path) => writeFile(path, Buffer.alloc(300)),
       message: /is invalid or truncated JSON/,
     },
     {
-      reason: 'no UTF-8',
+      reason: 'not UTF-8',
       damage: (path) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])),
       message: /is invalid or truncated JSON/,
     },
@@ -220,18 +220,18 @@ describe('a state in local files', () => {
       message: /is damaged: at resources > Agent\/a > id/,
     },
     {
-      reason: 'nested beyond measure',
+      reason: 'nested too deeply',
       damage: (path) => writeFile(path, `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
       message: /damaged/,
     },
     {
-      reason: 'missing although backups are there',
+      reason: 'missing although backups exist',
       damage: (path) => rm(path),
       message: /is missing, but its backup staging\.state\.json\.backup-1 exists/,
     },
   ];
 
-  it.each(damages)('that is $reason is refused, with how to go on, and never overwritten', async (case_) => {
+  it.each(damages)('that is $reason is refused with a hint, and never overwritten', async (case_) => {
     const path = await written();
     const backup = await readFile(`${path}.backup-1`);
     await case_.damage(path);
@@ -249,7 +249,7 @@ describe('a state in local files', () => {
     expect(await readFile(`${path}.backup-1`)).toEqual(backup);
   });
 
-  it('is whole again once the copy is put back as the hint says', async () => {
+  it('is restored by copying the backup that the hint names', async () => {
     const path = await written(2);
     await writeFile(path, '');
     const error = await failureOf(readState(storeAt(path), options));
@@ -257,7 +257,7 @@ describe('a state in local files', () => {
     expect((await readState(storeAt(path), options)).resources.get('Agent/a')?.id).toBe('id-1');
   });
 
-  it('that is missing while its journal is there is refused', async () => {
+  it('that is missing beside its journal is refused', async () => {
     const path = await statePath();
     await mkdir(dirname(path), { recursive: true });
     await writeFile(`${path}.journal`, 'x');
@@ -267,7 +267,7 @@ describe('a state in local files', () => {
     expect(error.hint).toContain('voxform recover');
   });
 
-  it('that is a link into a folder that is not there is no first run', async () => {
+  it('that is a link into a missing folder is not treated as a first run', async () => {
     const path = await statePath();
     await mkdir(dirname(path), { recursive: true });
     await symlink('../volume/state.json', path);
@@ -278,7 +278,7 @@ describe('a state in local files', () => {
     expect((await readState(storeAt(path), options)).resources.size).toBe(0);
   });
 
-  it('that a link leads to is written where it is', async () => {
+  it("behind a link is written at the link's target", async () => {
     const path = await statePath();
     const target = join(dirname(path), '..', 'elsewhere.json');
     await mkdir(dirname(path), { recursive: true });
@@ -292,7 +292,7 @@ describe('a state in local files', () => {
     expect(await readdir(dirname(path))).toEqual([basename(path)]);
   });
 
-  it('is read whole while another run commits', async () => {
+  it('is read completely while another run commits', async () => {
     const path = await written();
     const session = await openSession(storeAt(path), options);
     let busy = true;
@@ -319,16 +319,16 @@ describe('a state in local files', () => {
 
   it.each([
     {
-      reason: 'a folder in its place',
+      reason: 'a folder in place of the file',
       path: async () => dirname(await written()),
       message: /the path is a folder/,
     },
     {
-      reason: 'a file in the place of its folder',
+      reason: 'a file in place of its folder',
       path: async () => join(await written(), 'state.json'),
       message: /part of the path is a file/,
     },
-  ])('says so where it meets $reason', async ({ path, message }) => {
+  ])('reports $reason', async ({ path, message }) => {
     const error = await failureOf(openSession(storeAt(await path()), options));
     expect(error).toBeInstanceOf(UserError);
     expect(error.message).toMatch(message);

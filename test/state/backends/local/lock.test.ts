@@ -16,20 +16,20 @@ const timing = { ...localTiming, heartbeat: 20 };
 
 const journalEntry = { lineage: 'L', serial: 0, sequence: 1, at: '2030', event: saved('a') };
 
-/** As if the holder of the lock had been silent for so long. */
+/** Simulates a holder without heartbeats for this number of seconds. */
 async function silentFor(path: string, seconds: number): Promise<void> {
   const then = new Date(Date.now() - seconds * 1000);
   await utimes(`${path}.lock`, then, then);
 }
 
-/** A lock whose holder is a process that runs no more. */
+/** Creates a lock whose holder is an ended process. */
 async function leftBehind(path: string): Promise<string> {
   const lease = await storeAt(path, { pid: nobody }).lock(lockRequest({ operation: 'watch' }));
   return lease.info.id;
 }
 
-describe('the lock', () => {
-  it('says who holds it, where, since when and for what, and is free once it is given back', async () => {
+describe('lock', () => {
+  it('names its holder, host, start and operation, and is free after its release', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
     expect(lease.info).toEqual({
@@ -53,14 +53,14 @@ describe('the lock', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
-  it('is readable by its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
     expect((await stat(`${path}.lock`)).mode & 0o777).toBe(0o600);
     await lease.release();
   });
 
-  it('is waited for, with one notice, by whoever has the time', async () => {
+  it('is waited for, with one notice, up to the timeout', async () => {
     const path = await statePath();
     const first = await storeAt(path).lock(lockRequest({ operation: 'plan' }));
     const notices: string[] = [];
@@ -77,7 +77,7 @@ describe('the lock', () => {
     await second.release();
   });
 
-  it('is not waited for longer than asked', async () => {
+  it('is not waited for longer than the timeout', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
     const error = await failureOf(storeAt(path).lock(lockRequest({ timeoutSeconds: 0.05 })));
@@ -98,14 +98,14 @@ describe('the lock', () => {
     await lease.release();
   });
 
-  it('is not renewed once another run claims it, and not taken over once it was renewed', async () => {
+  it('is not renewed after another run claimed it, and not taken over after a renewal', async () => {
     const path = await statePath();
     const lease = await storeAt(path, { timing }).lock(lockRequest());
     await lease.renew();
     await copyFile(`${path}.lock`, `${path}.lock.claim-${lease.info.id}`);
     expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
     await lease.release();
-    // Its holder wakes up when it was judged already: right after it has been claimed.
+    // The holder wakes up right after its lock was claimed.
     const sleeping = await storeAt(path, { timing: { ...timing, heartbeat: 1e6 } }).lock(lockRequest());
     await silentFor(path, 61);
     const link: typeof nodeFiles.link = async (from, to) => {
@@ -118,7 +118,7 @@ describe('the lock', () => {
     await sleeping.release();
   });
 
-  it('is looked at by every renewal, also right after a write of the journal', async () => {
+  it('is checked by every renewal, even right after a write of the journal', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
     await lease.append(journalEntry);
@@ -127,7 +127,7 @@ describe('the lock', () => {
     await lease.release();
   });
 
-  it('is needed by nobody who only reads', async () => {
+  it('is not needed for reads', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
     const { holder, ...stored } = await storeAt(path).read();
@@ -139,7 +139,7 @@ describe('the lock', () => {
   it.each([
     { reason: 'a dead process of this host', options: {}, taken: true },
     { reason: 'a process of another host', options: { host: 'elsewhere' }, taken: false },
-    { reason: 'a process that runs', options: { isAlive: () => true }, taken: false },
+    { reason: 'a running process', options: { isAlive: () => true }, taken: false },
   ])('of $reason: taken over is $taken', async ({ options, taken }) => {
     const path = await statePath();
     const id = await leftBehind(path);
@@ -154,7 +154,7 @@ describe('the lock', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
-  it('of a process whose number another one has now is taken over', async () => {
+  it('of a process whose id was reused is taken over', async () => {
     const path = await statePath();
     const id = await leftBehind(path);
     const lock = JSON.parse(await readFile(`${path}.lock`, 'utf8'));
@@ -163,16 +163,16 @@ describe('the lock', () => {
       JSON.stringify({ ...lock, pid: process.pid, process: { ...lock.process, started: '1' } }),
     );
     const locking = storeAt(path).lock(lockRequest());
-    // Only where the system says when a process started can the two be told apart.
+    // Only a system that reports the start of a process can tell the two apart.
     if (process.platform !== 'linux') return expect((await failureOf(locking)).message).toContain(id);
     await (await locking).release();
   });
 
   it.each([
-    ['another start of the same machine', { boot: 'another' }],
+    ['another boot of the same machine', { boot: 'another' }],
     ['another container on the same kernel', { namespace: 'pid:[1]' }],
-    ['a system that does not say', {}],
-  ])('of %s is no proof that its process died: host name and number may be the same', async (_, process) => {
+    ['a system that does not report it', {}],
+  ])('of %s does not prove that its process died: host name and process id may be the same', async (_, process) => {
     const path = await statePath();
     const id = await leftBehind(path);
     const lock = JSON.parse(await readFile(`${path}.lock`, 'utf8'));
@@ -182,7 +182,7 @@ describe('the lock', () => {
     expect(await storeAt(path).holder()).toMatchObject({ id });
   });
 
-  it('of a holder that is silent for a minute is taken over by anybody, with a notice', async () => {
+  it('of a holder without heartbeats for a minute is taken over by anyone, with a notice', async () => {
     const path = await statePath();
     const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
     await silentFor(path, 50);
@@ -204,7 +204,7 @@ describe('the lock', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
-  it('is not lost by a holder that wakes together with those who wait', async () => {
+  it('is kept by a holder that wakes up together with the waiting runs', async () => {
     const path = await statePath();
     const lease = await storeAt(path, { timing, host: 'elsewhere' }).lock(lockRequest());
     await silentFor(path, 3600);
@@ -213,7 +213,7 @@ describe('the lock', () => {
     await lease.release();
   });
 
-  it('gets signs of life that leave it whole, and none once it is given back', async () => {
+  it('gets heartbeats that keep its contents, and none after its release', async () => {
     const path = await statePath();
     const lease = await storeAt(path, { timing }).lock(lockRequest());
     const before = await readFile(`${path}.lock`, 'utf8');
@@ -244,7 +244,7 @@ describe('the lock', () => {
     await lease.release();
   });
 
-  it('is rid of what killed processes left beside it, and of nothing else', async () => {
+  it('cleans up the files of killed processes beside it, and no others', async () => {
     const path = await statePath();
     await leftBehind(path);
     const dead = await readFile(`${path}.lock`, 'utf8');
@@ -279,7 +279,7 @@ describe('the lock', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
-  it('works where the file system has no links', async () => {
+  it('works on a file system without links', async () => {
     const path = await statePath();
     const files = {
       ...nodeFiles,
@@ -290,7 +290,7 @@ describe('the lock', () => {
     await lease.release();
   });
 
-  it('that cannot be understood is refused, with what to do', async () => {
+  it('that is unreadable is refused with a hint', async () => {
     const path = await statePath();
     await (await storeAt(path).lock(lockRequest())).release();
     await writeFile(`${path}.lock`, '{"id":');
@@ -303,7 +303,7 @@ describe('the lock', () => {
 });
 
 describe('unlock', () => {
-  it('ends the lock with that id, and says whose it was and how long it was silent', async () => {
+  it('ends the lock with this id, and names its holder and the time since its heartbeat', async () => {
     const path = await statePath();
     const lease = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest());
     const ended = await storeAt(path).unlock(lease.info.id);
@@ -321,7 +321,7 @@ describe('unlock', () => {
     await lease.release();
   });
 
-  it('leaves the lock of the next holder alone when the first one gives its own back', async () => {
+  it('does not affect the lock of the next holder when the first one releases its own', async () => {
     const path = await statePath();
     const first = await storeAt(path).lock(lockRequest());
     await storeAt(path).unlock(first.info.id);

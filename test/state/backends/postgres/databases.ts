@@ -13,22 +13,22 @@ import { postgresServer } from './postgres-server.ts';
 
 export interface Database {
   readonly name: string;
-  /** As its superuser. */
+  /** The URL of the database for its superuser. */
   readonly url: string;
-  /** The address with other parts. */
+  /** Returns the URL with some parts replaced. */
   urlWith(parts: { readonly user?: string; readonly password?: string; readonly port?: number }): string;
-  /** Statements as its superuser; the rows of the last one. */
+  /** Executes statements as the superuser. Returns the rows of the last one. */
   sql(text: string): Promise<Record<string, unknown>[]>;
-  /** A role that may log in with the password `p`. */
+  /** Creates a role that may log in with the password `p`. */
   role(rights?: string): Promise<string>;
 }
 
-/** A database of the test's own on the server that is shared, with which it goes. */
+/** Creates a database for a test on the shared server. It is removed with the server. */
 export async function freshDatabase(options = ''): Promise<Database> {
   const server = await postgresServer();
   const name = `test_${randomUUID().slice(0, 8)}`;
   const url = server.url(name);
-  // To copy the files of an empty one takes less than to log each of its pages.
+  // Copying the files of an empty database is faster than logging each of its pages.
   await asSuperuser(server.url('postgres'), `CREATE DATABASE ${name} STRATEGY FILE_COPY ${options}`);
   return {
     name,
@@ -68,7 +68,7 @@ export interface Opening extends Partial<StoreUser> {
   readonly name?: string;
 }
 
-/** A store as a process of its own has it, with its own project folder. */
+/** Returns a store of a separate process with its own project folder. */
 export async function storeIn(url: string, { schema, name, ...user }: Opening = {}): Promise<StateStore> {
   const root = await mkdtemp(join(tmpdir(), 'voxform-postgres-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

@@ -38,7 +38,7 @@ const failures: readonly Failure[] = [
     hint: 'Correct the host in state.url.',
   },
   {
-    reason: 'a port where nobody listens',
+    reason: 'a port without a listener',
     url: (database) => database.urlWith({ port: 1 }),
     message: ': connection refused',
     hint: 'Start PostgreSQL, or correct the host and the port in state.url.',
@@ -50,14 +50,14 @@ const failures: readonly Failure[] = [
     hint: 'Create the database, or correct its name in state.url.',
   },
   {
-    reason: 'no right to create the schema',
+    reason: 'no permission to create the schema',
     url: async (database) => database.urlWith({ user: await database.role(), password: 'p' }),
     locks: true,
     message: 'permission denied for database',
     hint: 'Have an administrator of the database run the output of: voxform state init --sql',
   },
   {
-    reason: 'no right to the schema that is there',
+    reason: 'no permission on the existing schema',
     url: async (database) => {
       await (await (await storeIn(database.url)).lock(lockRequest())).release();
       return database.urlWith({ user: await database.role(), password: 'p' });
@@ -66,7 +66,7 @@ const failures: readonly Failure[] = [
     hint: 'Have an administrator of the database run the output of: voxform state init --sql',
   },
   {
-    reason: 'a server that takes no writes, such as a standby',
+    reason: 'a read-only server, such as a standby',
     url: async (database) => {
       const role = await database.role('SUPERUSER');
       await database.sql(`ALTER ROLE ${role} SET default_transaction_read_only = on`);
@@ -77,13 +77,13 @@ const failures: readonly Failure[] = [
     hint: 'Point state.url to the primary server.',
   },
   {
-    reason: 'a server without TLS, where TLS is required',
+    reason: 'a server without TLS if TLS is required',
     url: (database) => `${database.url}?sslmode=require`,
     message: 'has no TLS',
     hint: 'use sslmode=prefer in state.url',
   },
   {
-    reason: 'an encoding that not every name has',
+    reason: 'an encoding that does not support every name',
     url: async () => (await freshDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")).url,
     message: 'has the encoding LATIN1, not UTF8',
     hint: 'ENCODING UTF8',
@@ -95,7 +95,7 @@ const failures: readonly Failure[] = [
     hint: 'postgres://USER:PASSWORD@HOST:5432/DATABASE',
   },
   {
-    reason: 'a password that cuts the address',
+    reason: 'a password that ends the address early',
     url: () => 'postgres://ann:12?not-this-one@127.0.0.1/voxform',
     message: 'is not the address of a PostgreSQL database',
     hint: 'Percent-encode special characters',
@@ -114,9 +114,9 @@ const failures: readonly Failure[] = [
   },
 ];
 
-describe('a database that cannot be used', () => {
+describe('unusable database', () => {
   it.each(failures)(
-    'is refused at once, with the way out: $reason',
+    'is refused at once with a hint: $reason',
     { tags: ['long'] },
     async ({ url, locks, message, hint }) => {
       const store = await storeIn(await url(await freshDatabase()));
@@ -128,7 +128,7 @@ describe('a database that cannot be used', () => {
     },
   );
 
-  it('fails the statement and not the process, if the server ends a connection in the packet that opens it', async () => {
+  it('fails the statement and not the process if the server closes a connection in its startup packet', async () => {
     const { urlWith } = await freshDatabase();
     await using proxy = await TcpProxy.start((await postgresServer()).port);
     const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
@@ -140,7 +140,7 @@ describe('a database that cannot be used', () => {
     await expect(database.query('SELECT 1', [], new AbortController().signal)).rejects.toThrow(/connection/);
   });
 
-  it('is refused where the server is older than what is tested', async () => {
+  it('is refused if the server is older than the tested versions', async () => {
     const { urlWith } = await freshDatabase();
     await using proxy = await TcpProxy.start((await postgresServer()).port);
     proxy.answer = (bytes) =>
@@ -156,7 +156,7 @@ describe('a database that cannot be used', () => {
     expect(hint).toContain('Upgrade the server');
   });
 
-  it('is waited for while it has no connection left', async () => {
+  it('is waited for while it has no free connection', async () => {
     const database = await freshDatabase();
     const role = await database.role('CONNECTION LIMIT 0');
     await database.sql(`GRANT CREATE ON DATABASE ${database.name} TO ${role}`);
@@ -168,7 +168,7 @@ describe('a database that cannot be used', () => {
     await (await locked).release();
   });
 
-  it('says what helps once it has waited in vain for a connection', async () => {
+  it('explains the options after it waited in vain for a connection', async () => {
     const database = await freshDatabase();
     const url = database.urlWith({ user: await database.role('CONNECTION LIMIT 0'), password: 'p' });
     const error = await failureOf(databaseAt(addressOf(url)).query('SELECT 1', [], new AbortController().signal));
@@ -185,7 +185,7 @@ describe('a database that cannot be used', () => {
     expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);
   });
 
-  it('takes its locks from a client that is frozen inside a transaction', { tags: ['long'] }, async () => {
+  it('releases the locks of a client that is frozen inside a transaction', { tags: ['long'] }, async () => {
     const { url, sql } = await freshDatabase();
     await sql('CREATE TABLE rows (value text); INSERT INTO rows VALUES (0)');
     const { signal } = new AbortController();

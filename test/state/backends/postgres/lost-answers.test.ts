@@ -9,7 +9,7 @@ import { postgresServer } from './postgres-server.ts';
 
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
-/** A run whose connection is lost at one piece of what goes through it. @returns how many pieces went through. */
+/** Simulates a run whose connection is lost at one piece of data. @returns the number of pieces that were forwarded. */
 async function runLosing(url: string, name: string, { nth, fate }: { readonly nth: number; readonly fate: Fate }) {
   await using proxy = await TcpProxy.start((await postgresServer()).port);
   let pieces = 0;
@@ -25,10 +25,10 @@ async function runLosing(url: string, name: string, { nth, fate }: { readonly nt
   return pieces;
 }
 
-describe('a connection that is lost', () => {
-  it.each(['lost', 'passed'] as const)('loses and repeats nothing, wherever it is cut: %s', async (fate) => {
+describe('lost connection', () => {
+  it.each(['lost', 'passed'] as const)('loses and repeats nothing, at any position: %s', async (fate) => {
     const { url, sql } = await freshDatabase();
-    // Makes the schema, which is part of the first run of all.
+    // Creates the schema, as the very first run does.
     const whole = await runLosing(url, 'whole', { nth: 0, fate: undefined });
     expect(whole).toBeGreaterThan(20);
     const cuts = Array.from({ length: whole }, (_, index) => index + 1);

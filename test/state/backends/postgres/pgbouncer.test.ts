@@ -11,7 +11,7 @@ import { freePort, postgresServer } from './postgres-server.ts';
 
 const version = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' });
 
-/** A pooler that gives each transaction whatever connection is free. @returns its port. */
+/** Starts a pooler that gives each transaction any free connection. @returns its port. */
 async function pooler(): Promise<number> {
   const server = await postgresServer();
   const port = await freePort();
@@ -53,9 +53,9 @@ default_pool_size = 2
 }
 
 describe.skipIf(version.error !== undefined)(
-  'a pooler in transaction mode (skipped where pgbouncer is not installed)',
+  'pooler in transaction mode (skipped if pgbouncer is not installed)',
   () => {
-    it('may be between, with runs at the same time that share its connections', async () => {
+    it('supports concurrent runs that share its connections', async () => {
       const database = await freshDatabase();
       const url = database.urlWith({ port: await pooler() });
       const work = async (name: string): Promise<void> => {

@@ -9,8 +9,9 @@ export const serverUser: { readonly uid: number; readonly gid: number } | undefi
   process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
 
 /**
- * The folder with `postgres` and `initdb`. For root, a copy outside the checkout: the server's user cannot read a checkout in
- * root's home, nor one that was installed with umask 077. Each version is copied once and reused by later runs.
+ * Returns the folder with `postgres` and `initdb`. For root, a copy outside the checkout: the server's user cannot read
+ * a checkout in root's home, nor one that was installed with umask 077. Each version is copied once and reused by later
+ * runs.
  */
 export function postgresBinaries(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -19,7 +20,7 @@ export function postgresBinaries(): string {
   return path.join(serverUser === undefined ? native : reachableCopy(native), 'bin');
 }
 
-/** The temporary folder of this process, or `/tmp` if the server's user cannot enter the former. */
+/** Returns the temporary folder of this process, or `/tmp` if the server's user cannot enter the former. */
 export function reachableTemporaryFolder(): string {
   return serverUser === undefined || isOpenToAll(tmpdir()) ? tmpdir() : '/tmp';
 }

@@ -10,15 +10,15 @@ import { postgresBinaries, reachableTemporaryFolder, serverUser } from './postgr
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   readonly password: string;
-  /** An address of a database on it, as its superuser. */
+  /** Returns the URL of a database on the server, for its superuser. */
   url(database: string): string;
-  /** Ends its process, in order or, with SIGQUIT, as a crash does. */
+  /** Stops the server, normally or, with SIGQUIT, as in a crash. */
   stop(signal?: 'INT' | 'QUIT'): Promise<void>;
-  /** Starts it again, with what it had. */
+  /** Starts the server again with its data. */
   start(): Promise<void>;
 }
 
-/** Takes orders from its input, and ends with the process that has the other end of that, however that one ends. */
+/** Takes commands from its input, and ends with the process at the other end, however that process terminates. */
 const SCRIPT = `
 "$1/initdb" --pgdata="$2/data" --username=postgres --pwfile="$2/password" --auth=scram-sha-256 \\
   --encoding=UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || { cat "$2/initdb.log" >&2; exit 1; }
@@ -46,17 +46,20 @@ const PASSWORD = 'p@ss/word#1';
 
 const servers = new Map<string, Promise<PostgresServer>>();
 
-/** Nothing has to outlive the machine, nothing is replicated, and no database lives long enough to be tidied up. */
+/** No durability, no replication, and no autovacuum, as the databases are short-lived. */
 const SHORT_LIVED = '-F -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off';
 
-/** A PostgreSQL that all tests of this process share. It ends with the process. */
+/** Returns a PostgreSQL that all tests of this process share. It ends with the process. */
 export function postgresServer(options = SHORT_LIVED): Promise<PostgresServer> {
   const server = servers.get(options) ?? startPostgres(options);
   servers.set(options, server);
   return server;
 }
 
-/** One that ends when it is disposed of, or with the process. `files`, by name, are in the folder above its data, for it alone to read. */
+/**
+ * Starts a server that ends when it is disposed of, or with the process. `files`, by name, are in the folder above its
+ * data, readable only by the server.
+ */
 export async function startPostgres(
   options = '-F',
   files: Readonly<Record<string, string>> = {},
@@ -104,7 +107,7 @@ export async function startPostgres(
   };
 }
 
-/** Settings of a state that nobody else has, on the server that is shared. */
+/** Returns the settings of a new state on the shared server. */
 export async function freshPlace(): Promise<{ readonly url: Secret; readonly name: string }> {
   const { url } = await postgresServer();
   return { url: new Secret('STATE_URL', url('postgres')), name: `${randomUUID()}/{workspace}` };

@@ -10,20 +10,20 @@ import { postgresServer } from './postgres-server.ts';
 
 const STATE = 'state: { backend: postgres, url: { $secret: STATE_URL }, name: "voices/{workspace}" }\n';
 
-/** A workspace whose state is in the database, and its project. */
+/** Creates a workspace whose state is in the database, and its project. */
 async function workspaceIn(count: number, options?: EmulatorOptions): Promise<TestWorkspace> {
   const workspace = await testWorkspace(manifests(count), options);
   await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, STATE));
   return workspace;
 }
 
-/** Agents named line-0, line-1 and so on. */
+/** Returns manifests of agents named line-0, line-1 and so on. */
 function manifests(count: number): Record<string, string> {
   const names = Array.from({ length: count }, (_, index) => `line-${index}`);
   return { 'manifests/lines.yaml': names.map((name) => agentManifest(name)).join('---\n') };
 }
 
-/** An apply in a process and a folder of its own. */
+/** Runs an apply in a separate process and folder. */
 async function applyElsewhere({ emulator }: TestWorkspace, url: string, ...flags: string[]): Promise<Ended> {
   await using folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator, STATE),
@@ -34,7 +34,7 @@ async function applyElsewhere({ emulator }: TestWorkspace, url: string, ...flags
 
 const envWith = (url: string) => ({ VOXFORM_API_KEY: API_KEY, STATE_URL: url });
 
-/** As it is before it is cut into lines. */
+/** Joins wrapped lines. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
@@ -43,13 +43,13 @@ function namesOn({ emulator }: TestWorkspace): string[] {
   return [...emulator.world.agents.values()].map(({ name }) => name ?? '').sort();
 }
 
-/** Lets the lock grow old, by the server's clock. */
+/** Ages the lock by a minute, on the server's clock. */
 async function passMinute({ sql }: Database): Promise<void> {
   await sql("UPDATE voxform.states SET heard = heard - interval '60 s'");
 }
 
-describe('runs on a state in PostgreSQL', () => {
-  it('create each record once, however many there are at the same time', { tags: ['long'] }, async () => {
+describe('runs with a state in PostgreSQL', () => {
+  it('create each record once if they are concurrent', { tags: ['long'] }, async () => {
     const { url } = await freshDatabase();
     await using workspace = await workspaceIn(6);
     const runs = await Promise.all([
@@ -68,7 +68,7 @@ describe('runs on a state in PostgreSQL', () => {
     expect(plan.code).toBe(0);
   });
 
-  it('that are killed lose no id and create nothing twice', { tags: ['long'] }, async () => {
+  it('that are killed lose no id and create no duplicate', { tags: ['long'] }, async () => {
     const kill = async (nth: number): Promise<void> => {
       const database = await freshDatabase();
       let posts = 0;
@@ -105,7 +105,7 @@ describe('runs on a state in PostgreSQL', () => {
     await Promise.all([1, 2, 5, 8].map(kill));
   });
 
-  it('read once for a plan, and keep every secret to themselves', async () => {
+  it('read once for a plan, and store no secret', async () => {
     const database = await freshDatabase();
     await using workspace = await workspaceIn(3);
     await using proxy = await TcpProxy.start((await postgresServer()).port);
@@ -127,7 +127,7 @@ describe('runs on a state in PostgreSQL', () => {
     expect(shown).not.toContain(API_KEY);
   });
 
-  it('write nothing more once another one has the lock', async () => {
+  it('write nothing after another run took the lock', async () => {
     const database = await freshDatabase();
     const first = await openSession(await storeIn(database.url), sessionOptions());
     await first.record({ type: 'updating', address: 'Agent/a', paths: [] });
@@ -140,7 +140,7 @@ describe('runs on a state in PostgreSQL', () => {
     expect(Number(epoch)).toBe(2);
   });
 
-  it('fetch nothing again that they know', async () => {
+  it('do not fetch entries again that they have already read', async () => {
     const database = await freshDatabase();
     await using proxy = await TcpProxy.start((await postgresServer()).port);
     const session = await openSession(await storeIn(database.url), sessionOptions());

@@ -18,8 +18,8 @@ async function recordedIn(store: StateStore, lock = lockRequest()): Promise<void
 const tablesIn = `SELECT table_schema || '.' || table_name AS name FROM information_schema.tables
   WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`;
 
-describe('the schema', () => {
-  it('is made by the first run that writes, once, however many begin at the same time', async () => {
+describe('schema', () => {
+  it('is created once by the first run that writes, even if many start at the same time', async () => {
     const { url, sql } = await freshDatabase();
     const stores = await Promise.all([1, 2, 3, 4, 5, 6].map((each) => storeIn(url, { name: `state-${each}` })));
     expect((await stores[0]?.read())?.document).toBeUndefined();
@@ -31,7 +31,7 @@ describe('the schema', () => {
     expect(await sql('SELECT * FROM voxform.schema_version')).toEqual([{ part: 'state', version: 1 }]);
   });
 
-  it('is made by an administrator for a user who may not, with what is printed', async () => {
+  it('can be created by an administrator with the printed statements', async () => {
     const database = await freshDatabase();
     const url = database.urlWith({ user: await database.role(), password: 'p' });
     const script = postgres.setUp?.(postgres.locate({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }));
@@ -44,7 +44,7 @@ describe('the schema', () => {
     expect((await store.backups()).length).toBe(2);
   });
 
-  it('tells of a state of the same workspace under another name', async () => {
+  it('reports a state of the same workspace under another name', async () => {
     const { url, sql } = await freshDatabase();
     const fresh = await storeIn(url, { name: 'new' });
     expect(await fresh.findOther?.('W1')).toBeUndefined();
@@ -62,7 +62,7 @@ describe('the schema', () => {
     expect(await fresh.findOther?.('W1')).toEqual({ ...found, records: undefined });
   });
 
-  it('tells of an empty one while a run uses it', async () => {
+  it('reports an empty state while a run uses it', async () => {
     const { url } = await freshDatabase();
     const fresh = await storeIn(url, { name: 'new' });
     const old = await storeIn(url, { name: 'old' });
@@ -77,7 +77,7 @@ describe('the schema', () => {
     expect(await fresh.findOther?.('W1')).toBeUndefined();
   });
 
-  it('takes one first state of a workspace, however many begin under different names at the same time', async () => {
+  it('accepts one first state of a workspace, even if many start under different names at the same time', async () => {
     const { url, sql } = await freshDatabase();
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((name) => storeIn(url, { name })));
     const sessions = await Promise.all(
@@ -107,7 +107,7 @@ describe('the schema', () => {
     expect(await second?.findOther?.('W1')).toMatchObject({ records: 1 });
   });
 
-  it('takes a second one where no look at others is wanted', async () => {
+  it('accepts a second state if the check for others is disabled', async () => {
     const { url } = await freshDatabase();
     await recordedIn(await storeIn(url, { name: 'a' }));
     const second = await storeIn(url, { name: 'b' });
@@ -115,7 +115,7 @@ describe('the schema', () => {
     expect((await second.read()).document).toBeDefined();
   });
 
-  it('finds that state by an index', async () => {
+  it('finds the other state by an index', async () => {
     const { url, sql } = await freshDatabase();
     await recordedIn(await storeIn(url));
     const { text, values } = othersStatement('voxform', 'new', 'W1');
@@ -126,7 +126,7 @@ describe('the schema', () => {
     expect(JSON.stringify(plan)).toContain('states_workspace');
   });
 
-  it('may be there and empty', async () => {
+  it('may exist without tables', async () => {
     const { url, sql } = await freshDatabase();
     await sql('CREATE SCHEMA voxform; CREATE TABLE voxform.mine (a integer)');
     await recordedIn(await storeIn(url));
@@ -136,9 +136,9 @@ describe('the schema', () => {
   it.each([
     ['another table of that name', 'CREATE TABLE voxform.states (name text PRIMARY KEY, colour text)'],
     ['a view of that name', 'CREATE VIEW voxform.journal AS SELECT 1 AS a'],
-    ['a version of something else', 'CREATE TABLE voxform.schema_version (version text)'],
-    ['no version of ours', 'CREATE TABLE voxform.schema_version (part text, version integer)'],
-  ])('of somebody else is refused and not touched: %s', { tags: ['long'] }, async (_reason, table) => {
+    ['a version of another application', 'CREATE TABLE voxform.schema_version (version text)'],
+    ['a missing version of ours', 'CREATE TABLE voxform.schema_version (part text, version integer)'],
+  ])('of another application is refused and not changed: %s', { tags: ['long'] }, async (_reason, table) => {
     const { url, sql } = await freshDatabase();
     await sql(`CREATE SCHEMA voxform; ${table}`);
     const before = await sql(tablesIn);
@@ -153,8 +153,8 @@ describe('the schema', () => {
 
   it.each([
     ['its tables are the same', 'SELECT 1'],
-    ['its tables are others', 'ALTER TABLE voxform.states RENAME COLUMN revision TO number'],
-    ['a table is gone', 'DROP TABLE voxform.journal'],
+    ['its tables differ', 'ALTER TABLE voxform.states RENAME COLUMN revision TO number'],
+    ['a table is missing', 'DROP TABLE voxform.journal'],
   ])('of a newer voxform is refused: %s', async (_reason, change) => {
     const { url, sql } = await freshDatabase();
     await recordedIn(await storeIn(url));
@@ -164,7 +164,7 @@ describe('the schema', () => {
     expect(hint).toBe('Upgrade voxform.');
   });
 
-  it('that lost a table is refused', async () => {
+  it('with a missing table is refused', async () => {
     const { url, sql } = await freshDatabase();
     await recordedIn(await storeIn(url));
     await sql('DROP TABLE voxform.journal');
@@ -173,16 +173,16 @@ describe('the schema', () => {
   });
 });
 
-describe('a stored state', () => {
+describe('stored state', () => {
   it.each([
-    ['a document that was cut', 'UPDATE voxform.states SET state = left(state, 200)'],
-    ['a document that was edited', "UPDATE voxform.states SET state = replace(state, 'id-a', 'id-b')"],
-    ['entries that were cut', 'UPDATE voxform.journal SET line = left(line, 40)'],
+    ['a truncated document', 'UPDATE voxform.states SET state = left(state, 200)'],
+    ['an edited document', "UPDATE voxform.states SET state = replace(state, 'id-a', 'id-b')"],
+    ['truncated entries', 'UPDATE voxform.journal SET line = left(line, 40)'],
     [
-      'an entry that is missing',
+      'a missing entry',
       'DELETE FROM voxform.journal WHERE (revision, nth) = (SELECT min(revision), 1 FROM voxform.journal)',
     ],
-  ])('that was damaged is refused, and stays as it is: %s', { tags: ['long'] }, async (_reason, change) => {
+  ])('that is damaged is refused and not changed: %s', { tags: ['long'] }, async (_reason, change) => {
     const { url, sql } = await freshDatabase();
     await recordedIn(await storeIn(url));
     const lost = await openSession(await storeIn(url), sessionOptions());
@@ -196,7 +196,7 @@ describe('a stored state', () => {
     expect((await (await storeIn(url)).backups()).flatMap(({ resources }) => [...resources.keys()])).toBeDefined();
   });
 
-  it('keeps the last earlier documents, and a history that does not grow for ever', async () => {
+  it('keeps a limited number of earlier documents, and a limited history', async () => {
     const { url, sql } = await freshDatabase();
     const store = await storeIn(url);
     for (let run = 0; run < 8; run++) {
@@ -216,7 +216,7 @@ describe('a stored state', () => {
     expect(await sql('SELECT count(*)::integer AS lines FROM voxform.journal')).toEqual([{ lines: 0 }]);
   });
 
-  it('is on the disk of a server that otherwise answers before', async () => {
+  it("is on disk even if the server's default is asynchronous commit", async () => {
     const { url, sql, name } = await freshDatabase();
     await sql(`ALTER DATABASE ${name} SET synchronous_commit = off`);
     const session = await openSession(await storeIn(url), sessionOptions());

@@ -42,18 +42,18 @@ describe('TLS to PostgreSQL', () => {
     ['?sslmode=require', true],
     ['?sslmode=require&sslrootcert=ROOT', true],
     ['?sslmode=verify-ca&sslrootcert=ROOT', true],
-  ])('is as libpq has it, whatever the host is called: %s', async (options, encrypted) => {
+  ])('behaves as in libpq for any form of the host: %s', async (options, encrypted) => {
     expect(await isEncrypted(server.url('postgres') + options.replace('ROOT', root))).toBe(encrypted);
   });
 
-  it('verifies the name of the host where that is wanted', async () => {
+  it('verifies the host name if required', async () => {
     const url = `${server.url('postgres')}?sslmode=verify-full&sslrootcert=${root}`;
     expect(await isEncrypted(url.replace('127.0.0.1', 'localhost'))).toBe(true);
     const { message } = await failureOf((await storeIn(url)).read());
     expect(message).toContain('is not trusted: ');
   });
 
-  it.each(['verify-full', 'verify-ca'])('trusts nobody unknown: %s', async (mode) => {
+  it.each(['verify-full', 'verify-ca'])('trusts no unknown certificate: %s', async (mode) => {
     const other = path.join(folder, 'other.pem');
     writeFileSync(other, selfSigned('localhost').cert);
     const url = `${server.url('postgres').replace('127.0.0.1', 'localhost')}?sslmode=${mode}&sslrootcert=${other}`;
@@ -62,7 +62,7 @@ describe('TLS to PostgreSQL', () => {
     expect(hint).toContain('sslrootcert=FILE');
   });
 
-  it('is done without where the server has none and it is only preferred', async () => {
+  it('is not used if the server lacks it and it is only preferred', async () => {
     const { url } = await postgresServer();
     expect(await isEncrypted(url('postgres'))).toBe(false);
   });

@@ -20,7 +20,7 @@ export const hasRadosgw = ['radosgw', 'ceph-mon', 'ceph-osd', 'radosgw-admin', '
 
 const ID = 'AKIAVOXFORMTEST';
 
-/** A cluster of one node. It ends with its input, however the process at the other end of that ends. */
+/** A cluster of one node. Ends when its input ends, however the process at the other end terminates. */
 const SCRIPT = `
 cd "$1" || exit 1
 trap '' INT TERM
@@ -42,15 +42,15 @@ cd / && rm -rf "$1"
 
 export interface Radosgw extends AsyncDisposable {
   readonly port: number;
-  /** The project file's settings, with their secrets, for the bucket `voices`. */
+  /** Returns the project file's settings, with their secrets, for the bucket `voices`. */
   settings(key?: string): Record<string, unknown> & { readonly endpoint: string };
-  /** Keeps the versions of objects in that bucket from now on. */
+  /** Enables versions of objects in the bucket. */
   keepVersions(): Promise<void>;
-  /** Text with all objects of that bucket. */
+  /** Returns the text of all objects in the bucket. */
   contents(): Promise<string>;
 }
 
-/** Ceph's server for S3. */
+/** Starts Ceph's S3 server. */
 export async function startRadosgw(secret: string): Promise<Radosgw> {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-ceph-'));
   const [monitor, port] = [await freePort(), await freePort()];
@@ -143,7 +143,7 @@ rgw dynamic resharding = false
 `;
 }
 
-/** Below the ports of outgoing connections, which Ceph's own could take. */
+/** Returns a port below those of outgoing connections, which Ceph could occupy. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

@@ -27,12 +27,12 @@ interface Answer {
   readonly body?: Buffer | string;
 }
 
-/** `lost`: done, but the connection ends without an answer. `cut`: not done. */
+/** `lost`: executed, but the connection ends without a response. `cut`: not executed. */
 type Fault = 'lost' | 'cut' | Answer | undefined;
 
 /**
- * `amazon`: tags with quotes only. `bare`: tags without quotes only, as Ceph does. `unconditional`: conditions are ignored. `absent-only`:
- * only `If-None-Match` is honoured.
+ * `amazon`: only quoted tags. `bare`: only unquoted tags, as in Ceph. `unconditional`: conditions are ignored.
+ * `absent-only`: only `If-None-Match` is honored.
  */
 export type S3Rules = 'amazon' | 'bare' | 'unconditional' | 'absent-only';
 
@@ -41,15 +41,17 @@ export const JOB_TOKEN = 'token-for-sts.amazonaws.com';
 export const S3_ID = 'AKIAVOXFORMTEST';
 export const S3_SECRET = 's3-secret-k3y/of+tests';
 
-/** As strict as Amazon S3 in what voxform uses: signatures, conditions, regions, missing buckets. */
+/**
+ * A server as strict as Amazon S3 in the features that voxform uses: signatures, conditions, regions, missing buckets.
+ */
 export class S3Server {
   readonly buckets = new Map<string, Map<string, S3Object>>([['voices', new Map()]]);
   readonly requests: S3Request[] = [];
   rules: S3Rules = 'amazon';
   region = 'eu-central-1';
-  /** Another secret than that of the settings, if set. */
+  /** Set to a secret that differs from the settings. */
   secret = S3_SECRET;
-  /** Milliseconds by which the server's clock is ahead. */
+  /** The number of milliseconds that the server's clock is ahead. */
   ahead = 0;
   fault: ((request: S3Request) => Fault) | undefined;
   readonly #server: Server;
@@ -84,7 +86,7 @@ export class S3Server {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The project file's settings, with their secrets. */
+  /** Returns the project file's settings, with their secrets. */
   settings(key = 'states/{workspace}') {
     return {
       bucket: 'voices',
@@ -97,7 +99,7 @@ export class S3Server {
     };
   }
 
-  /** The objects of a bucket by their keys. */
+  /** Returns the objects of a bucket by key. */
   objects(bucket = 'voices'): Map<string, S3Object> {
     return this.buckets.get(bucket) ?? new Map();
   }
@@ -209,7 +211,7 @@ export class S3Server {
   }
 }
 
-/** As the Security Token Service answers. */
+/** Returns a response of the Security Token Service. */
 function roleCredentials(body: Buffer): Answer {
   const given = new URLSearchParams(body.toString());
   if (given.get('WebIdentityToken') !== JOB_TOKEN) return { status: 400, code: 'InvalidIdentityToken' };
@@ -220,7 +222,7 @@ function roleCredentials(body: Buffer): Answer {
   };
 }
 
-/** Two keys a page, so that pages are followed. */
+/** Lists two keys per page, so that tests read several pages. */
 function listing(bucket: string, objects: ReadonlyMap<string, S3Object>, query: URLSearchParams): Answer {
   const prefix = query.get('prefix') ?? '';
   const delimiter = query.get('delimiter');

@@ -65,8 +65,8 @@ async function namesIn(store: StateStore): Promise<string[]> {
 const KEY = 'states/staging';
 const HEAD = `${KEY}/head.json`;
 
-describe('a state in S3', () => {
-  it('replaces only the head, and only on conditions', async () => {
+describe('state in S3', () => {
+  it('replaces only the head, and only conditionally', async () => {
     const { server, store } = await scene();
     await runIn(store());
     await runIn(store(), 'b');
@@ -82,7 +82,7 @@ describe('a state in S3', () => {
     expect(await store().history()).toHaveLength(2);
   });
 
-  it('takes two requests at most for a write, of a size that does not depend on the state', async () => {
+  it('uses at most two requests for a write, with a size that does not depend on the state', async () => {
     const { server, store } = await scene();
     const session = await openSession(store(), recorded());
     const names = Array.from({ length: 400 }, (_, index) => `agent-${index}`);
@@ -98,14 +98,14 @@ describe('a state in S3', () => {
     server.requests.length = 0;
     await again.record(saved('b'));
     await again.close();
-    // The outcome; the document and the head.
+    // The outcome, then the document and the head.
     expect(server.requests.map(({ method }) => method)).toEqual(['PUT', 'PUT', 'PUT']);
     server.requests.length = 0;
     await store().holder();
     expect(server.requests.length).toBeLessThanOrEqual(2);
   });
 
-  it('keeps long journals and histories in objects of their own', { tags: ['long'] }, async () => {
+  it('keeps long journals and histories in separate objects', { tags: ['long'] }, async () => {
     const { server, store } = await scene();
     const session = await openSession(store(), recorded());
     const names = Array.from({ length: 30 }, (_, index) => `agent-${index}`);
@@ -126,7 +126,7 @@ describe('a state in S3', () => {
   });
 
   it.each(['lost', 'cut', 'conflict', 'error'] as const)(
-    'holds all of a run when any one request is met by: %s',
+    'stores everything if any single request fails: %s',
     { tags: ['long'] },
     async (kind) => {
       const calm = await scene();
@@ -164,7 +164,7 @@ describe('a state in S3', () => {
     expect((await namesIn(store())).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `Agent/${name}`));
   });
 
-  it('works where tags are compared without quotes, and remembers it', async () => {
+  it('detects that tags are compared without quotes, and remembers it', async () => {
     const { server, store } = await scene();
     server.rules = 'bare';
     await runIn(store());
@@ -177,7 +177,7 @@ describe('a state in S3', () => {
   it.each([
     ['unconditional', 'If-None-Match'],
     ['absent-only', 'If-Match'],
-  ] as const)('refuses a store that is %s, before it writes', async (rules, header) => {
+  ] as const)('refuses a store that is %s before the first write', async (rules, header) => {
     const { server, store } = await scene();
     server.rules = rules;
     const { message, hint } = await failureOf(store().lock(lockRequest()));
@@ -192,7 +192,7 @@ describe('a state in S3', () => {
     ['InvalidAccessKeyId', { access_key_id: 'AKIAOTHER' }, /rejected the credentials/],
     ['a half', { access_key_id: undefined }, /must be set together/],
     ['an unset secret', { secret_access_key: new Secret('STATE_KEY', undefined) }, /needs STATE_KEY/],
-  ])('says what is wrong in one error: %s', async (_, settings, expected) => {
+  ])('reports one error for %s', async (_, settings, expected) => {
     const { store } = await scene();
     const error = await failureOf(store({}, settings).read());
     expect(error.message).toMatch(expected);
@@ -218,7 +218,7 @@ describe('a state in S3', () => {
     expect(await namesIn(store())).toEqual(['Agent/a']);
   });
 
-  it('is reached through a proxy, with the bucket in the host', async () => {
+  it('works through a proxy, with the bucket in the host', async () => {
     const { server, store } = await scene();
     await using proxy = await connectProxy(Number(new URL(server.url).port));
     const env = { http_proxy: `http://127.0.0.1:${proxy.port}` };
@@ -228,7 +228,7 @@ describe('a state in S3', () => {
     expect(proxy.asked.every((line) => line.includes(` http://voices.s3.example.com/${KEY}/`))).toBe(true);
   });
 
-  it('asks for the encryption of the settings', async () => {
+  it('requests the encryption of the settings', async () => {
     const { server, store } = await scene();
     await runIn(store({}, { sse: 'aws:kms', kms_key_id: 'alias/voxform' }));
     for (const { headers } of server.objects().values()) {
@@ -239,7 +239,7 @@ describe('a state in S3', () => {
     }
   });
 
-  it('removes objects that no head names any more, after a day', async () => {
+  it('removes unreferenced objects after a day', async () => {
     const { server, store, pass } = await scene();
     await runIn(store());
     await runIn(store(), 'b');
@@ -263,7 +263,7 @@ describe('a state in S3', () => {
     expect(backups.slice(1).some(({ resources }) => resources.size === 1)).toBe(true);
   });
 
-  it('misses an object that somebody removed', async () => {
+  it('reports a missing object', async () => {
     const { server, store } = await scene();
     await runIn(store());
     for (const key of server.objects().keys()) if (key.endsWith('.state')) server.objects().delete(key);
@@ -292,7 +292,7 @@ describe('a state in S3', () => {
 describe('credentials for a state in S3', () => {
   const none = { access_key_id: undefined, secret_access_key: undefined };
 
-  /** Nothing of this machine. @returns a file with that text. */
+  /** Creates a file with this text, and hides this machine's credentials. @returns the file's path. */
   async function fileWith(text: string): Promise<string> {
     const { root } = await userIn();
     const file = join(root, 'file');
@@ -323,7 +323,7 @@ describe('credentials for a state in S3', () => {
     await runIn(store({}, { ...none, profile: 'voices' }));
   });
 
-  it('come from the token of a job, through the same proxies and certificates', async () => {
+  it('come from the token of a job, with the configured proxies and certificates', async () => {
     const { server, store } = await scene();
     vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', await fileWith(JOB_TOKEN));
     vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/voxform');
@@ -354,7 +354,7 @@ describe('credentials for a state in S3', () => {
     expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('of-the-container');
   });
 
-  it('have a session token of their own', async () => {
+  it('have their own session token', async () => {
     const { server, store } = await scene();
     await store({}, { session_token: new Secret('TOKEN', 'of-a-session') }).read();
     expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('of-a-session');
@@ -368,7 +368,7 @@ function objectOf(server: S3Server) {
 }
 
 describe('other states in the bucket', () => {
-  it('are found if they are of the same workspace', async () => {
+  it('are found if they belong to the same workspace', async () => {
     await using server = await S3Server.start();
     const user = await userIn();
     server.objects().set('states/foreign/head.json', foreign);
@@ -398,12 +398,12 @@ describe('other states in the bucket', () => {
     ['voices/{workspace}', ['voices/a/', 'voices/b-c/'], ['voices/a', 'voices/b-c']],
     ['{workspace}/state', ['a/'], ['a/state']],
     ['v/x-{workspace}-state/1', ['v/x-a-state/', 'v/x-a/', 'v/x--state/'], ['v/x-a-state/1']],
-  ])('are those of %s', (key, folders, keys) => {
+  ])('are found for the key %s', (key, folders, keys) => {
     const siblings = siblingsOf(key);
     expect(siblings && keysIn(folders, siblings)).toEqual(keys);
   });
 
-  it('are not searched for without a name of the workspace in the key', () => {
+  it('are not searched if the key does not contain the workspace name', () => {
     for (const key of ['voices', '{workspace}/{workspace}']) expect(siblingsOf(key)).toBeUndefined();
   });
 });
@@ -412,7 +412,7 @@ const foreign = { bytes: Buffer.from('{}'), etag: 'of another program', modified
 
 const title = hasRadosgw ? 'a state in Ceph' : 'a state in Ceph (skipped: there is no radosgw)';
 describe.skipIf(!hasRadosgw)(title, () => {
-  it('is written by one of many runs, and read whole', { tags: ['long'] }, async () => {
+  it('lets one of many runs write, and reads complete states', { tags: ['long'] }, async () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const owner = { workspace: 'staging', root: user.root };
@@ -434,7 +434,7 @@ describe.skipIf(!hasRadosgw)(title, () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('is found under another name of its workspace, and refused in a bucket with versions', {
+  it('finds the state of its workspace under another name, and refuses a bucket with versions', {
     tags: ['long'],
   }, async () => {
     await using server = await startRadosgw('ceph-secret');
@@ -442,7 +442,7 @@ describe.skipIf(!hasRadosgw)(title, () => {
     const storeOf = (workspace: string) =>
       createStore({ backend: 's3', ...s3.locate(server.settings() as never, { workspace, root: user.root }) }, user);
     await expectSiblingFound(storeOf, 's3://voices/states/staging');
-    // Ceph ignores conditions there, which Amazon S3 honours.
+    // Ceph ignores conditions there, Amazon S3 honors them.
     await server.keepVersions();
     const { message, hint } = await failureOf(openSession(storeOf('versions'), recorded()));
     expect(message).toContain('ignores the If-None-Match condition');
