@@ -24,8 +24,8 @@ const results = new Map<string, ResourceResult>([
 
 const report: ApplyReport = { plan: richPlan, results, warnings: richPlan.warnings, interrupted: undefined };
 
-describe('an apply as text', () => {
-  it('says in a paragraph what many updates have done, and each id that is new', () => {
+describe('apply as text', () => {
+  it('summarizes many updates in a paragraph, and lists each new id', () => {
     const many = (action: 'create' | 'update'): ApplyReport => {
       const resources = agents(20, () => ({ action }));
       const done = resources.map(({ address, id }) => [address, { status: 'done', id }] as const);
@@ -41,7 +41,7 @@ describe('an apply as text', () => {
         expect(text).toMatch(`${address}  ${text.includes('created') ? 'created' : 'updated'}  ${id}`);
   });
 
-  it('says once why several were skipped', () => {
+  it('gives the shared reason of several skipped resources once', () => {
     const resources = agents(20, () => ({ action: 'create' }));
     const skipped = resources.map(({ address }) => [address, { status: 'skipped', because: 'x' }] as const);
     const given = { plan: plan(resources), results: new Map(skipped), warnings: [], interrupted: undefined };
@@ -49,7 +49,7 @@ describe('an apply as text', () => {
     expect(applyText(given, plainStyle(), { full: true })).toContain('  - Agent/branch-019: x\n');
   });
 
-  it('says what was done, what failed and why, what was not reached, and what is left', () => {
+  it('lists applied, failed, skipped and remaining changes, with the reasons of failures', () => {
     const text = applyText({ ...report, warnings: [] }, plainStyle());
     expect(text).toMatchInlineSnapshot(`
       "  = WorkspaceUser/anna  imported   01JUSER0000000000000000001
@@ -92,7 +92,7 @@ describe('an apply as text', () => {
     expect(widest(text)).toBeLessThanOrEqual(80);
   });
 
-  it('tells of steps that a create leaves', () => {
+  it('lists manual steps after a create', () => {
     const created = resource('PhoneNumber/a', {
       action: 'create',
       id: null,
@@ -110,13 +110,13 @@ Applied: 1 created. 1 manual.
 `);
   });
 
-  it('says that it was interrupted, and that there was nothing to do', () => {
+  it('reports an interruption, and that there was nothing to do', () => {
     const nothing = { ...report, plan: plan([]), results: new Map(), warnings: [] };
     expect(applyText(nothing, plainStyle())).toBe('Nothing to apply.\n');
     expect(applyText({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(/^Interrupted by SIGTERM\./);
   });
 
-  it('lets no text from outside steer the terminal or begin a line', () => {
+  it('lets no external text control the terminal or begin a line', () => {
     const { resources } = hostilePlan();
     const all = new Map(
       resources.map(({ address }, index): [string, ResourceResult] => [
@@ -133,8 +133,8 @@ Applied: 1 created. 1 manual.
   });
 });
 
-describe('an apply as a comment, as annotations and as a page', () => {
-  it('says first what failed and what was not reached, and ticks off nothing', () => {
+describe('apply as a comment, as annotations and as a page', () => {
+  it('lists failed and skipped changes first, and shows no check mark for them', () => {
     const text = applyMarkdown({ ...report, interrupted: 'SIGTERM' });
     expect(text.slice(0, text.indexOf('- **Warning'))).toMatchInlineSnapshot(`
       "### voxform apply for <code>staging</code>
@@ -152,7 +152,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
     expect(text).not.toContain('Apply refuses this plan');
   });
 
-  it('is an error beside the manifest of what failed', () => {
+  it('puts an error beside the manifest of the failed resource', () => {
     const lines = applyGithub(report).trimEnd().split('\n');
     expect(lines[0]).toBe(
       '::error file=manifests/agents.yaml,line=3,title=voxform%3A failed Agent/billing::POST /agents: 422 name is taken; Change name in the manifest.',
@@ -176,7 +176,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
     ]);
   });
 
-  it('keeps text from outside text', () => {
+  it('shows external text as text', () => {
     const all = new Map(
       hostilePlan().resources.map(({ address }): [string, ResourceResult] => [
         address,
@@ -196,8 +196,8 @@ describe('an apply as a comment, as annotations and as a page', () => {
   });
 });
 
-describe('an apply as JSON', () => {
-  it("is the plan's document with the results, new ids, and the warnings of the answers", () => {
+describe('apply as JSON', () => {
+  it("contains the plan's document with the results, new ids, and the warnings of the responses", () => {
     const warnings = [{ address: 'Agent/a', message: 'the platform changed name' }];
     const document = applyJson({ ...report, warnings, interrupted: 'SIGINT' });
     const of = (address: string) => document.resources.find((each) => each.address === address);
@@ -214,13 +214,13 @@ describe('an apply as JSON', () => {
     expect(applyDocument.parse(JSON.parse(jsonText(document)))).toEqual(document);
   });
 
-  it('has no digest of the plan, which it is not', () => {
+  it('does not contain the digest of the plan, because it differs from the plan', () => {
     expect(applyJson({ ...report, plan: { ...richPlan, digest: 'd' } })).not.toHaveProperty('digest');
   });
 });
 
 describe('JSON text', () => {
-  it('is safe to look at and the same value', () => {
+  it('contains no control characters and parses to the same value', () => {
     const text = jsonText({ text: evil, nested: [{ [evil]: evil }] });
     expect(text).not.toMatch(unsafe);
     expect(JSON.parse(text)).toEqual({ text: evil, nested: [{ [evil]: evil }] });
@@ -228,19 +228,19 @@ describe('JSON text', () => {
   });
 });
 
-describe('an apply that was stopped early', () => {
+describe('apply that was stopped early', () => {
   const because = '3 creates in a row are unknown';
   const skipped = new Map<string, ResourceResult>([...results, ['Agent/support-line', { status: 'skipped', because }]]);
   const stopped: ApplyReport = { ...report, results: skipped, halted: because };
 
-  it('says why in every format', () => {
+  it('gives the reason in every format', () => {
     const said = `Stopped early: ${because}. Run plan before you apply again.`;
     expect(applyText(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
     for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)]) expect(text).toContain(said);
     expect(applyDocument.parse(applyJson(stopped)).halted).toBe(because);
   });
 
-  it('says once what the state failed with, and counts what exists apart from what was not sent', () => {
+  it("reports the state's error once, and counts existing and unsent changes separately", () => {
     const because = 'the state could not be written';
     const resources = agents(30, () => ({ action: 'create', id: null }));
     const ended = resources.map(({ address }, index): [string, ResourceResult] => {
@@ -266,7 +266,7 @@ describe('an apply that was stopped early', () => {
     expect(applyDocument.parse(applyJson(given)).halted).toBe(`${because}: cannot reach the state S`);
   });
 
-  it('says nothing of it where nothing was left out', () => {
+  it('omits the counts if nothing is missing', () => {
     expect(applyText({ ...stopped, results }, plainStyle())).not.toContain('Stopped early');
     expect(applyJson({ ...stopped, results }).halted).toBeUndefined();
   });

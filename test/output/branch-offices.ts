@@ -14,7 +14,10 @@ export interface BranchOffices {
   readonly folders?: 'one' | 'teams' | 'kinds';
 }
 
-/** What a company of many branches declares: agents of teams, a number for nearly each, users, shared knowledge. */
+/**
+ * Returns the manifests of a company with many branches: agents of teams, a number for almost each, users, shared
+ * knowledge.
+ */
 export function branchOffices({ agents, labelled = true, folders = 'one' }: BranchOffices): Resource[] {
   const some = teams.slice(0, Math.max(1, Math.ceil(agents / 25)));
   const sourceOf = (kind: string, team: string) => ({

@@ -13,8 +13,8 @@ const text = (resources: readonly PlannedResource[], options = {}, rest = {}): s
   planText(plan(resources, rest), plainStyle(), options);
 const lines = (shown: string): number => shown.trimEnd().split('\n').length;
 
-describe('a plan of many resources', () => {
-  it('says once what they share, with their addresses, and the rest of each', () => {
+describe('plan of many resources', () => {
+  it('shows shared changes once with their addresses, and the other changes of each resource', () => {
     const shown = text(sameChange);
     expect(shown).toContain(`Update (97)
 
@@ -34,7 +34,7 @@ describe('a plan of many resources', () => {
     expect(text(sameChange, { verbose: true }).match(/llm_config\.model/g)).toHaveLength(97);
   });
 
-  it('shows a hunk once that changes in several prompts, wherever it stands in them', () => {
+  it('shows a hunk once that changes in several prompts, at any position', () => {
     const shown = text(sharedHunk);
     expect(shown).toContain(`  ~ 12 resources with the same change
       Agent/branch-000, Agent/branch-001, Agent/branch-002, Agent/branch-003,
@@ -53,9 +53,9 @@ describe('a plan of many resources', () => {
   it.each([
     { reason: 'one outlier', groups: [299, 1] },
     { reason: 'two groups', groups: [200, 100] },
-    { reason: 'outliers that share nothing', groups: [288, ...Array(12).fill(1)] },
-    { reason: 'few, and one outlier', groups: [4, 1] },
-  ])('shares what others have in common, whatever else differs: $reason', ({ groups }) => {
+    { reason: 'outliers without shared changes', groups: [288, ...Array(12).fill(1)] },
+    { reason: 'few resources, and one outlier', groups: [4, 1] },
+  ])('shares common changes despite differences: $reason', ({ groups }) => {
     const resources = shapedAlike(groups);
     const shown = text(resources);
     expect(shown.match(/Monday to Saturday/g)).toHaveLength(1);
@@ -100,13 +100,13 @@ describe('a plan of many resources', () => {
     },
   );
 
-  it('names each resource in which somebody else is overwritten', () => {
+  it("names each resource in which another person's change is overwritten", () => {
     const changes = [change('name', { before: 'a', after: 'b', cause: 'both' })];
     const resources = agents(40, () => ({ action: 'update', changes }));
     for (const { address } of resources) expect(text(resources)).toContain(address);
   });
 
-  it('says a warning once, with the addresses', () => {
+  it('shows a warning once, with the addresses', () => {
     const warnings = sameChange.map(({ address }) => ({ address, message: 'edited since' }));
     expect(text([], {}, { warnings })).toMatch(
       /! Agent\/branch-000, [^:]+ and\s+94 more \(--full\s+lists them\): edited/,
@@ -114,12 +114,12 @@ describe('a plan of many resources', () => {
     expect(text([], { full: true }, { warnings })).toContain('Agent/branch-096');
   });
 
-  it('leaves a plan of few resources as it is', () => {
+  it('shows a plan of few resources in full', () => {
     const few = sameChange.slice(0, 2);
     expect(text(few)).toBe(text(few, { full: true }));
   });
 
-  it('takes no two texts for one because they begin alike', () => {
+  it('treats two texts with the same start as different', () => {
     const begin = 'a\nb\nc\nd\ne\nf\n';
     const differing = agents(4, (index) => ({
       action: 'update',
@@ -149,7 +149,7 @@ const some = fc.array(
   { maxLength: 14 },
 );
 
-/** What a field says, without where it stands and what is around it. */
+/** Returns the contents of a field without its position and its surroundings. */
 function saidBy({ path, body, notes }: FieldView): string[] {
   const about = `${path} ${notes.join()}`;
   if (body.form !== 'diff') return [`${about} ${JSON.stringify(body)}`];
@@ -158,8 +158,8 @@ function saidBy({ path, body, notes }: FieldView): string[] {
     .map(({ sign, text: line }) => `${about} ${sign}${line}`);
 }
 
-describe('what is said compactly', () => {
-  it('is all of it, of each resource', () => {
+describe('compact output', () => {
+  it('contains all information of each resource', () => {
     fc.assert(
       fc.property(some, (given) => {
         const resources = agents(given.length, (index) => {
@@ -186,7 +186,7 @@ describe('what is said compactly', () => {
     );
   });
 
-  it('takes no more lines than all of it, except for the titles of a table', () => {
+  it('has no more lines than the full output, except for the titles of a table', () => {
     fc.assert(
       fc.property(some, fc.constantFrom(40, 80, 160), (given, width) => {
         const resources = agents(given.length, (index) => {

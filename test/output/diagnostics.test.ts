@@ -39,7 +39,7 @@ const hostile: Diagnostic = {
 };
 
 describe('diagnostics', () => {
-  it('as text: a line each, and a count', () => {
+  it('as text: one line each, and a count', () => {
     expect(
       renderDiagnostics(diagnostics, plainStyle()),
     ).toBe(`manifests/agents.yaml:12:7  unknown field "voise"; did you mean "voice_id"?
@@ -51,7 +51,7 @@ manifests/b.yaml  warning: the file is empty
     expect(renderDiagnostics([], plainStyle())).toBe('');
   });
 
-  it('as text: once for a secret that is not set, whatever uses it', () => {
+  it('as text: once for an unset secret, regardless of its uses', () => {
     const places = [1, 2, 3].map((line) => ({
       severity: 'error' as const,
       code: 'missing-secret',
@@ -69,7 +69,7 @@ manifests/b.yaml  warning: the file is empty
     expect(renderDiagnostics(other, plainStyle()).split('\n')).toHaveLength(6);
   });
 
-  it('as data: valid where only warnings are left', () => {
+  it('as data: valid if only warnings remain', () => {
     expect(diagnosticsJson(diagnostics)).toEqual({ valid: false, errors: 2, warnings: 1, diagnostics });
     expect(diagnosticsJson(diagnostics.slice(2)).valid).toBe(true);
   });
@@ -101,7 +101,7 @@ manifests/b.yaml  warning: the file is empty
     `);
   });
 
-  it('let no text from outside do anything', () => {
+  it('let no external text take effect', () => {
     const text = renderDiagnostics([hostile], plainStyle());
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);

@@ -44,7 +44,7 @@ const document: DiffDocument = {
   })),
 };
 
-it('shows once what differs alike in many resources of two workspaces, and each with --full', () => {
+it('shows identical differences of many resources in two workspaces once, and each with --full', () => {
   const times = (shown: string, part: string | RegExp) => shown.split(part).length - 1;
   const text = comparisonText(workspaceComparison(document), plainStyle());
   expect(text.trimEnd().split('\n').length).toBeLessThan(35);
@@ -62,7 +62,7 @@ it('shows once what differs alike in many resources of two workspaces, and each 
   expect(times(full, 'Monday to Saturday')).toBe(300);
 });
 
-it('shows in one table which links of many resources differ', () => {
+it('shows in one table the links of many resources that differ', () => {
   const links = (first: readonly string[], second: readonly string[]): FieldDifference => ({
     ...field('llm_config.knowledge_base_ids', '', ''),
     first: { value: first, verified: true, standing: 'drifted' },

@@ -29,7 +29,7 @@ const drift = plan([
 ]);
 
 describe('drift', () => {
-  it('is told from the manifest to the platform, without a word of what to do about it', () => {
+  it('is shown from the manifest to the platform, without suggestions', () => {
     expect(driftText(drift, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
@@ -53,7 +53,7 @@ describe('drift', () => {
     `);
   });
 
-  it('is nothing where nothing moved', () => {
+  it('is empty if nothing changed', () => {
     expect(driftText(plan([resource('Agent/a')]), plainStyle())).toBe('No drift. 1 resource in sync.\n');
   });
 
@@ -118,7 +118,7 @@ describe('drift', () => {
     `);
   });
 
-  it('lets no text from outside steer the terminal or begin a line', () => {
+  it('lets no external text control the terminal or begin a line', () => {
     const text = driftText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);

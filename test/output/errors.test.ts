@@ -13,8 +13,8 @@ function platformError(reason: PlatformErrorReason, facts: Partial<ExchangeFacts
   return new PlatformError(reason, all, `GET /api/v1/agents/1: ${status ?? reason}`);
 }
 
-describe('an error', () => {
-  it('that a person can mend has its hint and no stack', () => {
+describe('error', () => {
+  it('of a user has a hint and no stack', () => {
     const error = new UserError('there is no voxform.yaml in this folder', {
       hint: 'Go to the folder of the project, or make a new one: voxform init. The option -C changes the folder, too.',
     });
@@ -24,7 +24,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
 `);
   });
 
-  it('of several lines keeps them apart from ours', () => {
+  it('of several lines is separated from our text', () => {
     expect(renderError(new UserError('two problems\na.yaml:1  one\n::error::two'), style)).toBe(`error: two problems
        a.yaml:1  one
        | ::error::two
@@ -61,17 +61,17 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     expect(widest(text)).toBeLessThanOrEqual(80);
   });
 
-  it('of a read sends nobody to the manifest', () => {
+  it('of a read does not mention the manifest', () => {
     const error = platformError('status', { status: 422, field: 'cursor' });
     expect(renderError(error, style)).toBe('error: GET /api/v1/agents/1: 422\n');
   });
 
-  it('of the platform names the request, for who runs it', () => {
+  it("of the platform contains the request id, for the platform's operator", () => {
     const error = platformError('status', { status: 418, requestId: 'req-1' });
     expect(renderError(error, style)).toBe('error: GET /api/v1/agents/1: 418\n       request id: req-1\n');
   });
 
-  it('that is our own mistake has its stack, its causes, and how to report it', () => {
+  it('of our own code has its stack, its causes, and a link to report it', () => {
     const error = new TypeError('x is not a function', { cause: new Error('deep down') });
     const text = renderError(error, style, { command: 'voxform plan', issues: 'https://example.com/issues' });
     expect(text).toMatch(/^error: this is a bug in voxform: TypeError: x is not a function\n/);
@@ -81,33 +81,33 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     expect(text).toContain(`version: voxform ${VERSION}\n  command: voxform plan\n`);
   });
 
-  it('says what lies behind it where asked, and shows no stack', () => {
+  it('shows its causes on request, and no stack', () => {
     const cause = new Error('why', { cause: new Error('and why that') });
     const text = renderError(new UserError('no', { cause }), style, { verbose: true });
     expect(text).toBe('error: no\ncause: why\ncause: and why that\n');
   });
 
   it.each([
-    { reason: 'something thrown that is no error', thrown: evil },
-    { reason: 'our mistake', thrown: new Error(evil, { cause: evil }) },
-    { reason: "a person's", thrown: new UserError(evil, { hint: evil }) },
-  ])('lets no text from outside steer the terminal: $reason', ({ thrown }) => {
+    { reason: 'a thrown value that is not an error', thrown: evil },
+    { reason: 'a bug', thrown: new Error(evil, { cause: evil }) },
+    { reason: 'a user error', thrown: new UserError(evil, { hint: evil }) },
+  ])('lets no external text control the terminal: $reason', ({ thrown }) => {
     const text = renderError(thrown, style, { command: evil, verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(/^\s*::error::forged/m);
   });
 });
 
-describe('a secret in an error', () => {
+describe('secret in an error', () => {
   const secret = 'correct horse\tbattery staple';
   const redact = (text: string) => text.replaceAll(secret, '(secret)');
   const long = 'word '.repeat(14);
 
   it.each([
-    { reason: 'of a person', error: new UserError(`${long}${secret}`, { hint: `${long}${secret}` }) },
-    { reason: 'of ours', error: new TypeError(`${long}${secret}`, { cause: new Error(secret) }) },
-    { reason: 'that is none', error: `${long}${secret}` },
-  ])('$reason is struck out before its lines are broken', ({ error }) => {
+    { reason: 'of a user', error: new UserError(`${long}${secret}`, { hint: `${long}${secret}` }) },
+    { reason: 'of our own code', error: new TypeError(`${long}${secret}`, { cause: new Error(secret) }) },
+    { reason: 'of a value that is not an error', error: `${long}${secret}` },
+  ])('$reason is redacted before its lines are wrapped', ({ error }) => {
     const text = renderError(error, style, { verbose: true, redact });
     expect(text).toContain('(secret)');
     expect(text).not.toMatch(/correct|horse|battery|staple/);

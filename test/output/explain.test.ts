@@ -19,14 +19,14 @@ function explained(path: string) {
   return explain(found.topic, topics);
 }
 
-describe('what there is to ask', () => {
-  it('is every field of every kind, once', () => {
+describe('topics of explain', () => {
+  it('include every field of every kind, once', () => {
     const known = [...kinds.values()].flatMap(({ name, spec }) => schemaPaths(spec).map((path) => `${name}.${path}`));
     expect(known.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.length).toBe(new Set(paths).size);
   });
 
-  it('says what it means and what it takes', () => {
+  it('describe the meaning and the accepted values', () => {
     for (const topic of topics) {
       const { description, type, path } = explain(topic, topics);
       expect(`${path}: ${description}`).toMatch(/: \S.*\.$/);
@@ -34,12 +34,12 @@ describe('what there is to ask', () => {
     }
   });
 
-  it('has an example for every field of a manifest', () => {
+  it('have an example for every field of a manifest', () => {
     const without = fields.filter((topic) => explain(topic, topics).example === undefined);
     expect(without.map(({ path }) => path)).toEqual([]);
   });
 
-  it('fits the width, as far as words can be broken', () => {
+  it('fit the width, except for words that cannot be broken', () => {
     for (const width of [40, 80]) {
       const texts = [
         topicsText(topics, plainStyle(width)),
@@ -51,10 +51,10 @@ describe('what there is to ask', () => {
   });
 });
 
-describe('an example', () => {
+describe('example', () => {
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });
 
-  it.each([...kinds.keys()])('of %s is one that its schema takes', (name) => {
+  it.each([...kinds.keys()])('of %s matches its schema', (name) => {
     const kind = kinds.get(name);
     if (kind === undefined) return expect.unreachable();
     const isValid = ajv.compile(manifestJsonSchema(kind));
@@ -68,7 +68,7 @@ describe('an example', () => {
     }
   });
 
-  it('of the project file is one that its schema takes', () => {
+  it('of the project file matches its schema', () => {
     const isValid = ajv.compile(projectJsonSchema(kinds.values()));
     const whole: unknown = parse(explained('project').example ?? '');
     for (const topic of topics.filter(({ about }) => about === 'project')) {
@@ -76,7 +76,7 @@ describe('an example', () => {
       const isOne = topic.path.includes('<name>.');
       const document = isOne ? whole : { ...(whole as object), ...(parse(example ?? '') as object) };
       isValid(document);
-      // One field of an object comes without the others that the object needs; at the top `whole` has them.
+      // One field of an object is missing the other fields that the object needs; at the top, `whole` contains them.
       const errors = (isValid.errors ?? []).filter(
         ({ keyword, instancePath }) => keyword !== 'required' || instancePath === '',
       );
@@ -84,13 +84,13 @@ describe('an example', () => {
     }
   });
 
-  it('stands in its list', () => {
+  it('is a list item if its field is one', () => {
     expect(explained('project.watch.windows.cron').example).toBe('watch:\n  windows:\n    - cron: 0 22 * * 1-5\n');
     expect(explained('project.notify.url').example).toBe('notify:\n  - url: { $secret: CHAT_WEBHOOK }\n');
   });
 });
 
-describe('what is meant', () => {
+describe('lookup of a topic', () => {
   it.each([
     { asked: 'Agent.llm_config.temperature', path: 'Agent.llm_config.temperature' },
     { asked: 'agent.LLM_config', path: 'Agent.llm_config' },
@@ -125,12 +125,12 @@ describe('what is meant', () => {
     { asked: 'project.guard', suggestion: '; did you mean "project.guards"?' },
     { asked: 'constructor', suggestion: '' },
     { asked: '', suggestion: '' },
-  ])('is not known by $asked', ({ asked, suggestion }) => {
+  ])('fails for $asked', ({ asked, suggestion }) => {
     expect(findTopic(topics, asked)).toEqual({ suggestion });
   });
 });
 
-describe('how a field is treated', () => {
+describe('properties of a field', () => {
   it.each([
     { path: 'Agent.llm_config.api_key', flags: { write_only: true } },
     { path: 'Agent.knowledge_base_config.chunks_to_retrieve', flags: { hidden: true } },
@@ -139,13 +139,13 @@ describe('how a field is treated', () => {
     { path: 'PhoneNumber.number', flags: { immutable: true, natural_key: true } },
     { path: 'PhoneNumber.inbound_agent_id', flags: { manual: true, refers_to: 'Agent' } },
     { path: 'Agent.name', flags: {} },
-  ])('$path', ({ path, flags }) => {
+  ])('are listed for $path', ({ path, flags }) => {
     const explanation = explained(path);
     expect(explanation.flags).toEqual(flags);
     expect(explanation.treatment).toHaveLength(Object.keys(flags).length);
   });
 
-  it('is said with its type and limits', () => {
+  it('are shown with its type and limits', () => {
     expect(explanationText(explained('Webhook.retries'), plainStyle(80))).toBe(`Webhook.retries  whole number
 
   Number of retries, 0 to 10.

@@ -40,7 +40,7 @@ function nodes(count: number, kind: string): { id: string; kind: string; name: s
   }));
 }
 
-/** Any graph, circles and references to oneself included. */
+/** Any graph, including cycles and self-references. */
 const anyGraph = fc
   .tuple(fc.integer({ min: 1, max: 25 }), fc.array(fc.tuple(fc.nat(24), fc.nat(24)), { maxLength: 40 }))
   .map(([count, pairs]): ReferenceGraph => {
@@ -68,8 +68,8 @@ function areApart(a: Box, b: Box): boolean {
   return a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 }
 
-describe('the reference graph', () => {
-  it('has what is declared, what that refers to, and the fields that do', () => {
+describe('reference graph', () => {
+  it('contains the declared resources, their references, and the fields of the references', () => {
     expect(graph.nodes.map(({ id }) => id)).toEqual([
       'Agent/back',
       'Agent/front',
@@ -85,13 +85,13 @@ describe('the reference graph', () => {
     });
   });
 
-  it('is cut to what some resources are connected to, up and down but not sideways', () => {
+  it('is limited to resources connected to the selected ones, up and down but not sideways', () => {
     const ids = (of: string) => connectedTo(graph, [of]).nodes.map(({ id }) => id);
     expect(ids('Agent/back')).toEqual(['Agent/back', 'WorkspaceUser/ada']);
     expect(ids('PhoneNumber/spare')).toEqual(['Agent/front', 'KnowledgeBase/FAQ "new"', 'PhoneNumber/spare']);
   });
 
-  it('is a flowchart for Mermaid, with the fields where they tell something', () => {
+  it('is a flowchart for Mermaid, with the fields if they add information', () => {
     expect(graphMermaid(plain(graph))).toMatchInlineSnapshot(`
       "flowchart LR
         subgraph g0["Agent"]
@@ -117,7 +117,7 @@ describe('the reference graph', () => {
     `);
   });
 
-  it('is whole for Graphviz', () => {
+  it('is complete for Graphviz', () => {
     expect(graphDot(plain(graph))).toContain(
       '"KnowledgeBase/FAQ \\"new\\"" [label="KnowledgeBase\\nFAQ \\"new\\"", color="#4d7c0f"];',
     );
@@ -128,7 +128,7 @@ describe('the reference graph', () => {
     ).toHaveLength(500);
   });
 
-  it('puts every node into a place of its own, inside the picture, and draws every edge', () => {
+  it('puts every node into a separate position inside the picture, and draws every edge', () => {
     fc.assert(
       fc.property(anyGraph, fc.boolean(), (any, framed) => {
         const byKind = [...Map.groupBy(any.nodes, ({ kind }) => kind)].map(([kind, members]) => ({
@@ -150,7 +150,7 @@ describe('the reference graph', () => {
     );
   });
 
-  it('gives each kind a column, in which no line goes through a box', () => {
+  it('gives each kind a column, in which no line crosses a box', () => {
     for (const picture of [wholePicture(plain(graph)), overviewPicture(grouped('label:team'))]) {
       const { boxes, wires } = layeredLayout(picture, ({ name }) => 60 + 8 * name.length);
       const columns = new Map(picture.nodes.map(({ id, kind }) => [kind, boxes.get(id)?.x ?? 0]));
@@ -167,7 +167,7 @@ describe('the reference graph', () => {
     }
   });
 
-  it('keeps text from outside text', () => {
+  it('shows external text as text', () => {
     const hostile: ReferenceGraph = {
       nodes: [
         {
@@ -194,7 +194,7 @@ describe('the reference graph', () => {
   });
 });
 
-describe('a large reference graph', () => {
+describe('large reference graph', () => {
   it.each(['label:team', 'label:city', 'folder', 'number', 'none'] as const)(
     'by %s has each node in exactly one group, and draws every edge in the pictures of both its ends',
     (by) => {
@@ -217,7 +217,7 @@ describe('a large reference graph', () => {
     },
   );
 
-  it('counts in the overview what each group holds', () => {
+  it('counts the members of each group in the overview', () => {
     const { nodes, edges, frames, note } = overviewPicture(grouped('label:team'));
     const agents = nodes.filter(({ kind }) => kind === 'Agent');
     expect(agents.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(300);
@@ -233,17 +233,17 @@ describe('a large reference graph', () => {
     expect(nodes.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(large.nodes.length);
   });
 
-  it('is grouped by itself: by the label that keeps most references inside, by folder, by number', () => {
+  it('is grouped automatically: by the label that keeps most references inside, by folder, by number', () => {
     const automatic = (options: Parameters<typeof branchOffices>[0]) =>
       groupedGraph(referenceGraph(branchOffices(options)), undefined).by;
     expect(automatic({ agents: 300 })).toBe('label:team');
     expect(automatic({ agents: 300, labelled: false, folders: 'teams' })).toBe('folder');
-    expect(automatic({ agents: 300, labelled: false, folders: 'kinds' }), 'kinds are no groups').toBe('number');
+    expect(automatic({ agents: 300, labelled: false, folders: 'kinds' }), 'kinds are not groups').toBe('number');
     expect(automatic({ agents: 3 })).toBe('none');
     expect(groupedGraph({ nodes: nodes(90, 'Agent'), edges: [] }, undefined).by).toBe('none');
   });
 
-  it('keeps what has no label with the only group that it is connected to, and the rest by kind', () => {
+  it('groups a resource without a label with its only connected group, and the rest by kind', () => {
     const { groups } = grouped('label:team');
     const groupOf = (id: string) => groups.find((group) => group.nodes.some((node) => node.id === id))?.name;
     expect(groupOf('PhoneNumber/support-line-0')).toBe('support');
@@ -253,7 +253,7 @@ describe('a large reference graph', () => {
     expect(groupOf('Webhook/call-ended')).toBe('No team: Webhook');
   });
 
-  it('groups numbers that lead to the same agent', () => {
+  it('groups numbers that route to the same agent', () => {
     const shared = referenceGraph([
       agent('front'),
       agent('lonely'),
@@ -269,7 +269,7 @@ describe('a large reference graph', () => {
     ]);
   });
 
-  it('has a cluster for each group in DOT, and in Mermaid as far as Mermaid draws it', () => {
+  it('has a cluster for each group in DOT, and in Mermaid as far as Mermaid renders it', () => {
     const dot = graphDot(grouped());
     expect(dot.match(/subgraph cluster_\d+ \{/g)).toHaveLength(15);
     expect(dot.match(/^ +"[^"]+" \[label=/gm)).toHaveLength(large.nodes.length);
@@ -283,7 +283,7 @@ describe('a large reference graph', () => {
     expect(small).toContain('["Agent/sales-1"]');
   });
 
-  it('is the same however the manifests are ordered', { tags: ['long'] }, () => {
+  it('does not depend on the order of the manifests', { tags: ['long'] }, () => {
     const other = referenceGraph(branchOffices({ agents: 300 }).toReversed());
     for (const draw of [
       graphDot,
@@ -294,7 +294,7 @@ describe('a large reference graph', () => {
       expect(draw(groupedGraph(other, undefined)) === draw(grouped())).toBe(true);
   });
 
-  it('leads on its page from every box to a place that is there', () => {
+  it('links every box on its page to an existing target', () => {
     const page = graphHtml(grouped(), { workspace: 'production' });
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
@@ -305,7 +305,7 @@ describe('a large reference graph', () => {
     expect(page.match(/(?:src|href)="(?!#|data:)/g)).toBeNull();
   });
 
-  it('shows of a large plan what changes with its neighbours, or counts', () => {
+  it('shows the changes of a large plan with their neighbors, or counts', () => {
     const agents = Array.from({ length: 90 }, (_, index) =>
       resource(`Agent/a-${index}`, index < 2 ? { action: 'update' } : {}),
     );

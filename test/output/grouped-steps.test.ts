@@ -12,7 +12,7 @@ const step = { action: 'publish', instruction: 'In the dashboard, publish it whe
 const publish = 'Publish 300 agents in the dashboard';
 const prompt = (hours: string) => `# Role\nAnswer.\n\n## Hours\n${hours}\n\n## Closing\nBye.`;
 
-/** A line of a prompt that all of them share changed, and all are to be published. */
+/** A line shared by all prompts changed, and all agents must be published. */
 const published = agents(300, () => ({
   action: 'update',
   reason: 'the manifest changed',
@@ -20,7 +20,7 @@ const published = agents(300, () => ({
   steps: [step],
 }));
 
-/** The lines of 25 prompts changed each in their own way, and 13 of the agents are to be published. */
+/** A different line changed in each of 25 prompts, and 13 of the agents must be published. */
 const partly = agents(25, (index) => ({
   action: 'update',
   reason: 'the manifest changed',
@@ -46,7 +46,7 @@ function report(status: (index: number) => ResourceResult): ApplyReport {
   };
 }
 
-describe('a manual step that many agents need', () => {
+describe('manual step that many agents need', () => {
   it('is one line of a plan as text, and the change is shown once', () => {
     const shown = text(published);
     expect(lines(shown)).toBeLessThan(25);
@@ -62,7 +62,7 @@ describe('a manual step that many agents need', () => {
     for (const { address } of published) expect(full).toContain(address);
   });
 
-  it('is one line of what an apply left to do, of those that were written', () => {
+  it('is one line of the remaining steps of an apply, for the written agents', () => {
     const done = report((index) =>
       index < 10 ? { status: 'failed', error: 'HTTP 500' } : { status: 'done', id: null },
     );
@@ -77,7 +77,7 @@ describe('a manual step that many agents need', () => {
     expect(times(applyText(done, plainStyle(), { full: true }), 'publish it when')).toBe(290);
   });
 
-  it('says what holds until then, if that is so for any of them', () => {
+  it('states what remains in effect until then, if this applies to any of them', () => {
     const meanwhile = 'callers may hear the published version until then';
     const again = { ...step, instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile };
     const some = published.map((each, index) => (index === 200 ? { ...each, steps: [again] } : each));
@@ -97,7 +97,7 @@ describe('a manual step that many agents need', () => {
     for (const { address } of published) expect(shown).toContain(address);
   });
 
-  it('stands once at the top of a page, which shows a shared change once and names every agent', () => {
+  it('appears once at the top of a page, which shows a shared change once and names every agent', () => {
     const page = planHtml(plan(published));
     expect(times(page, publish)).toBe(1);
     expect(page).not.toContain(step.instruction);
@@ -107,12 +107,12 @@ describe('a manual step that many agents need', () => {
     expect(times(planHtml(plan(published), { full: true }), '<details class="resource"')).toBe(300);
   });
 
-  it('stays with its agent where few need it', () => {
+  it('stays with its agent if few need it', () => {
     const few = published.slice(0, 2);
     expect(text(few)).toBe(text(few, true));
   });
 
-  it('shares no box with a note where the changes differ', () => {
+  it('shares no box with a note if the changes differ', () => {
     const shown = text(partly);
     expect(shown).not.toContain('with the same details');
     expect(shown).not.toContain('above, shared');
@@ -152,7 +152,7 @@ describe('many numbers to be changed', () => {
   it.each([
     { reason: 'of a plan', shown: (full: boolean) => text(manual, full), most: 110 },
     {
-      reason: 'of a first plan, besides a line for each',
+      reason: 'of a first plan, in addition to a line for each',
       shown: (full: boolean) => text(created, full),
       most: 215,
     },
@@ -167,7 +167,7 @@ describe('many numbers to be changed', () => {
     expect(times(shown(true), '[ ] Set inbound of number')).toBe(100);
   });
 
-  it('are counted after an apply, whose plan has the table', () => {
+  it('are counted after an apply whose plan contains the table', () => {
     const shown = applyText(applied, plainStyle(), { selection: { workspace: 'a' } });
     expect(shown).toContain('[ ] Change 100 phone numbers in the dashboard: Agent/branch-000,');
     expect(shown.replace(/\s+/g, ' ')).toContain('and 97 more (voxform plan -w a lists them)');
@@ -196,7 +196,7 @@ describe('many numbers to be changed', () => {
     expect(times(planHtml(plan(manual), { full: true }), 'Set inbound of')).toBe(100);
   });
 
-  it('stay with their number where they are few, or where there is more to be said of it', () => {
+  it('stay with their number if they are few or have other information', () => {
     expect(text(manual.slice(0, 5))).toContain('Set inbound of number 4.');
     const [first, ...others] = manual;
     const wait = { action: 'wait_for', address: 'Agent/a', because: 'missing' } as const;
@@ -210,7 +210,7 @@ describe('many numbers to be changed', () => {
 });
 
 describe('lists that do not fit into a comment', () => {
-  it('end in the number of those left out', () => {
+  it('end with the number of omitted items', () => {
     const own = agents(2000, (index) => ({
       action: 'update',
       steps: [inDashboard(`Set the voice of branch ${index}.`)],

@@ -3,7 +3,7 @@ import { inDashboard } from '../step-texts.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil } from './sample-styles.ts';
 
-/** Everything that may come from elsewhere, evil. */
+/** Returns a plan with hostile text in every field with external contents. */
 export function hostilePlan(): PlanDocument {
   return plan(
     (['update', 'create', 'manual', 'noop'] as const).map((action) =>

@@ -21,7 +21,7 @@ it('breaks no median and no percentile on a terminal of 80 columns', () => {
 it.each([
   { calls: [1400, 1400], told: /=escalated .*no clear difference \(-\d\.\d to \+\d\.\d points\)$/m },
   { calls: [1400, 29], told: /=escalated .*too few calls, under 30 \(-\d+\.\d to \+\d+\.\d points\)$/m },
-])('tells that nothing is proven from too few calls: $calls', ({ calls: [before = 0, after = 0], told }) => {
+])('reports that too few calls prove nothing: $calls', ({ calls: [before = 0, after = 0], told }) => {
   const { document } = sampleImpact('escalated', [before, after]);
   expect(impactText(document, plainStyle(200))).toMatch(told);
 });

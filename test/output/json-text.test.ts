@@ -19,7 +19,7 @@ it('formats a document as JSON.stringify does, and escapes what a terminal could
   );
 });
 
-it('writes names of fields in snake_case, and leaves kinds and values', () => {
+it('writes field names in snake_case, and does not change kinds and values', () => {
   const document = { checkedAt: 'checkedAt', last: [{ dashboard: { PhoneNumber: 'https://a.example.com' } }] };
   const written = { checked_at: 'checkedAt', last: [{ dashboard: { PhoneNumber: 'https://a.example.com' } }] };
   expect(snakeCased(document)).toEqual(written);

@@ -1,7 +1,7 @@
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { change, resource } from './sample-plan.ts';
 
-/* Plans of many resources, as they are after a change to a shared default or on the first run in an old workspace. */
+/* Plans of many resources, as after a change of a shared default or on the first run in an existing workspace. */
 
 const number = (index: number) => String(index).padStart(3, '0');
 
@@ -42,7 +42,7 @@ export const sharedHunk = agents(12, (index) => ({
   ],
 }));
 
-/** The hours change in all prompts; the temperature in each group to a value of its own, the first to 0.4. */
+/** The hours change in all prompts; the temperature changes to a separate value in each group, in the first to 0.4. */
 export const shapedAlike = (groups: readonly number[]) => {
   const values = groups.flatMap((count, group) => Array(count).fill(0.4 + group / 100));
   return agents(values.length, (index) => ({

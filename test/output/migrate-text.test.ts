@@ -6,7 +6,7 @@ import { plainStyle, widest } from './sample-styles.ts';
 
 const end = { name: 'staging', workspaceId: 'W', baseUrl: 'https://staging.example.com' };
 
-it('names the resources of an item of the checklist once, also where its text names one that begins alike', () => {
+it('names the resources of a checklist item once, even if its text names one with the same prefix', () => {
   const text = migrationText(
     {
       from: end,
@@ -30,7 +30,7 @@ it('names the resources of an item of the checklist once, also where its text na
   expect(text).toMatch(/- Agent\/sales-team is left out: .+\n {4}Agent\/sales\n {2}- Agent\/support: both answer\n$/);
 });
 
-it('says once what many agents and numbers leave to do', () => {
+it('lists the manual steps shared by many agents and numbers once', () => {
   const numbered = (count: number, kind: string) =>
     Array.from({ length: count }, (_, index) => `${kind}/${String(index).padStart(3, '0')}`);
   const agents = numbered(300, 'Agent');

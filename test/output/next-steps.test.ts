@@ -10,7 +10,7 @@ import { richPlan } from './sample-plan.ts';
 const address = 'Agent/day';
 const STAGING = { workspace: 'staging' };
 
-describe('a next step', () => {
+describe('next step', () => {
   it.each<{ step: NextStep; text: string }>([
     { step: { action: 'dashboard', instruction: 'Link it.' }, text: 'Link it.' },
     { step: { action: 'publish', instruction: 'Publish it.' }, text: 'Publish it.' },
@@ -156,27 +156,24 @@ describe('a next step', () => {
       step: { action: 'list_addresses' },
       text: 'Addresses have the form Kind/name; `voxform state list` shows them.',
     },
-  ])('to $step.action reads as it should', ({ step, text }) => {
+  ])('to $step.action has the expected text', ({ step, text }) => {
     expect(nextStep.parse(step)).toEqual(step);
     expect(stepText(step, STAGING)).toBe(text);
     expect(stepText(step, undefined)).toBe(text.replace(' -w staging', ''));
   });
 });
 
-it.each(reportFormatNames)(
-  'is worded with the workspace in every format for people, as data in JSON: %s',
-  async (name) => {
-    const { format } = await reportFormats[name]();
-    const style = createStyle({ color: false, width: 1000 });
-    const presentation = { style, verbose: false, made: new Date(0), selection: STAGING };
-    const applied = applyReport({ plan: richPlan, results: new Map(), warnings: [], interrupted: undefined });
-    for (const report of [planReport(richPlan), applied]) {
-      const text = [...format.report(report, presentation)].join('').replaceAll('`', '');
-      expect(text.includes('voxform import Webhook/events ID -w staging')).toBe(name !== 'json');
-      expect(text.includes('"action": "resolve_not_created"')).toBe(name === 'json');
-    }
-  },
-);
+it.each(reportFormatNames)('names the workspace in every text format, and is data in JSON: %s', async (name) => {
+  const { format } = await reportFormats[name]();
+  const style = createStyle({ color: false, width: 1000 });
+  const presentation = { style, verbose: false, made: new Date(0), selection: STAGING };
+  const applied = applyReport({ plan: richPlan, results: new Map(), warnings: [], interrupted: undefined });
+  for (const report of [planReport(richPlan), applied]) {
+    const text = [...format.report(report, presentation)].join('').replaceAll('`', '');
+    expect(text.includes('voxform import Webhook/events ID -w staging')).toBe(name !== 'json');
+    expect(text.includes('"action": "resolve_not_created"')).toBe(name === 'json');
+  }
+});
 
 const steps: NextStep[] = [
   { action: 'import', address, id: null, reason: 'found' },
@@ -184,7 +181,7 @@ const steps: NextStep[] = [
   { action: 'resolve_not_created', address },
 ];
 
-it('is one sentence of several, of which only the last may end in a bare command', () => {
+it('is one of several sentences, of which only the last may end in a bare command', () => {
   expect(withSteps('It is open.', { steps }, undefined)).toBe(
     'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. When it returns the record again, the plan is clean. If it is missing: voxform state resolve Agent/day --not-created',
   );
@@ -210,7 +207,7 @@ it.each([
     'Review with voxform fleet exec voices/acme:test -- plan --out FILE, not with voxform init. No voxform is running.',
   ],
   [STAGING, 'Review with voxform plan --out FILE -w staging, not with voxform init. No voxform is running.'],
-])('has the commands of a hint mean a workspace that %j reaches', (selection, text) => {
+])('adds a workspace reached by %j to the commands of a hint', (selection, text) => {
   const hint = advice`Review with ${command('plan --out FILE')}, not with voxform init. No voxform is running.`;
   expect(helpText(new UserError('no', { hint }), selection)).toBe(text);
   expect(helpText({}, selection)).toBeUndefined();

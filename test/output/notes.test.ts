@@ -23,7 +23,7 @@ const forms = [
   { form: 'an apply as annotations', shown: () => applyGithub(nothingApplied) },
 ];
 
-describe('a note on many unchanged resources', () => {
+describe('note on many unchanged resources', () => {
   it.each(forms)('is a count with a command in $form', ({ shown }) => {
     const text = shown().replace(/\s+/g, ' ');
     expect(text.split(note)).toHaveLength(2);
@@ -31,13 +31,13 @@ describe('a note on many unchanged resources', () => {
     expect(text).not.toContain('Agent/branch-000');
   });
 
-  it('names its resource where it is one, and all with --full', () => {
+  it('names a single resource, and all with --full', () => {
     const one = plan(agents(1, () => ({ action: 'noop', notices: [note] })));
     expect(planText(one, plainStyle())).toContain('Agent/branch-000: ');
     expect(planText(unpublished, plainStyle(), { full: true })).toContain('Agent/branch-019');
   });
 
-  it('is in no form for those who want no notes', () => {
+  it('is omitted in every form if notes are disabled', () => {
     const quiet = true;
     const all = [
       planText(unpublished, plainStyle(), { quiet }),
@@ -50,7 +50,7 @@ describe('a note on many unchanged resources', () => {
   it.each([
     { form: 'a plan', shown: (full: boolean) => planHtml(unpublished, { full }) },
     { form: 'an apply', shown: (full: boolean) => applyHtml(nothingApplied, { full }) },
-  ])('is in a row of a folded table on the page of $form, and with --full in a box', ({ shown }) => {
+  ])('is in a row of a collapsed table on the page of $form, and with --full in a box', ({ shown }) => {
     const times = (page: string, part: string) => page.split(part).length - 1;
     const page = shown(false);
     expect(times(page, '<tr data-item="noop">')).toBe(20);
@@ -62,7 +62,7 @@ describe('a note on many unchanged resources', () => {
   });
 });
 
-describe('an update of an agent that was never published', () => {
+describe('update of an agent that was never published', () => {
   const first: NextStep = {
     action: 'publish',
     instruction: 'In the dashboard, publish it when it is ready.',
@@ -80,13 +80,13 @@ describe('an update of an agent that was never published', () => {
     { form: 'text', shown: () => planText(updates, plainStyle()) },
     { form: 'Markdown', shown: () => planMarkdown(updates) },
     { form: 'a page', shown: () => planHtml(updates) },
-  ])('says so with the step that publishes it, and no second list of agents: $form', ({ shown }) => {
+  ])('reports this with the step that publishes it, and no second list of agents: $form', ({ shown }) => {
     expect(shown()).not.toContain('never published');
     expect(shown()).toMatch(/Publish 10 agents/);
   });
 });
 
-it('is no task to wait for another resource', () => {
+it('shows a wait for another resource as information, not as a task', () => {
   const wait: NextStep = { action: 'wait_for', address: 'Agent/day', because: 'not_created' };
   const lookUp: NextStep = { action: 'dashboard', instruction: 'Look there.' };
   const waiting = plan(agents(1, () => ({ action: 'manual', reason: 'r', steps: [wait, lookUp] })));

@@ -5,8 +5,8 @@ import { planGithub } from './rendered.ts';
 import { richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
 
-describe('a plan as GitHub annotations', () => {
-  it('puts what needs a person first, each beside its manifest', () => {
+describe('plan as GitHub annotations', () => {
+  it('puts manual steps first, each beside its manifest', () => {
     const lines = planGithub(richPlan).split('\n');
     expect(lines.slice(0, 3)).toMatchInlineSnapshot(`
       [
@@ -22,7 +22,7 @@ describe('a plan as GitHub annotations', () => {
     expect(levels.indexOf('notice')).toBeGreaterThan(levels.indexOf('warning'));
   });
 
-  it('is one command a line, whatever a text holds', () => {
+  it('has one command per line, regardless of the texts', () => {
     const lines = planGithub(hostilePlan()).trimEnd().split('\n');
     for (const line of lines) {
       expect(line).toMatch(/^::(notice|warning) [^:]*::/);
@@ -32,7 +32,7 @@ describe('a plan as GitHub annotations', () => {
 
   it.each([
     { reason: 'a colon in a property', place: { title: 'a:b,c' }, command: '::notice title=a%3Ab%2Cc::m\n' },
-    { reason: 'nothing known of the place', place: {}, command: '::notice::m\n' },
+    { reason: 'an unknown position', place: {}, command: '::notice::m\n' },
     {
       reason: 'a percent sign',
       place: { file: '100%', line: 1 },

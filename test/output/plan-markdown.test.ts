@@ -23,7 +23,7 @@ const small = plan(
   { warnings: [{ address: 'Agent/b', message: 'look at *this*, @someone' }] },
 );
 
-/** Whether every fold and every fence that begins also ends, in order. */
+/** Returns true if every fold and every fence that begins also ends, in order. */
 function isBalanced(text: string): boolean {
   const marks = text.match(/^(?:<details>|<\/details>|`{3,}(?:diff)?)$/gm) ?? [];
   const open: string[] = [];
@@ -36,7 +36,7 @@ function isBalanced(text: string): boolean {
   return open.length === 0;
 }
 
-describe('a plan as Markdown', () => {
+describe('plan as Markdown', () => {
   it('folds the fields of each resource below a table', () => {
     expect(planMarkdown(small)).toMatchInlineSnapshot(`
       "### voxform plan for <code>staging</code>
@@ -79,12 +79,12 @@ describe('a plan as Markdown', () => {
     }
   });
 
-  it('says in a sentence that nothing is linked to what changes', () => {
+  it('states in a sentence that nothing is linked to the changed resources', () => {
     const text = planMarkdown(plan([resource('Agent/a', { action: 'update', routes: [] })]));
     expect(text).toContain('\nNo phone numbers linked.\n');
   });
 
-  it('says once what many share, and lists records that are adopted as they are', () => {
+  it('shows shared changes once, and lists records that are adopted unchanged', () => {
     const text = planMarkdown(plan(sameChange));
     expect(text.match(/llm_config\.model: gpt-4o/g)).toHaveLength(1);
     expect(text).toContain('<code>Agent/branch-000</code> and 96 more | update |');
@@ -98,7 +98,7 @@ describe('a plan as Markdown', () => {
     expect(adopted.match(/<details>/g)).toHaveLength(2);
   });
 
-  it('says a warning that many share once, with their addresses', () => {
+  it('shows a shared warning once, with its addresses', () => {
     const message = 'This resends all of llm_config: llm_config.api_key may be erased.';
     const warnings = adoptions.map(({ address }) => ({ address, message }));
     const [line, ...more] = planMarkdown(plan([], { warnings }))
@@ -109,7 +109,7 @@ describe('a plan as Markdown', () => {
     expect(planMarkdown(plan([], { warnings: warnings.slice(0, 100) }), { full: true })).toContain('Agent/branch-099');
   });
 
-  it('puts what this change needs before what stood to be done', () => {
+  it('puts the manual steps of this change before earlier ones', () => {
     const text = planMarkdown(richPlan);
     const places = [
       'Warning:',
@@ -124,7 +124,7 @@ describe('a plan as Markdown', () => {
     expect(found).not.toContain(-1);
   });
 
-  it('is no longer than a comment may be, and says what it left out', () => {
+  it('respects the length limit of a comment, and names the omitted parts', () => {
     const resources = Array.from({ length: 2000 }, (_, index) =>
       resource(`Agent/agent-number-${index}`, {
         action: 'update',
@@ -140,7 +140,7 @@ describe('a plan as Markdown', () => {
     expect(text).toMatch(/parts omitted, .*<code>voxform plan<\/code> to see everything/);
   });
 
-  it('shows the beginning of what is too long, and says how much is missing', () => {
+  it('truncates a long text, and shows the number of omitted characters', () => {
     const long = (name: string, fields: number) =>
       resource(`Agent/${name}`, {
         action: 'create',
@@ -154,7 +154,7 @@ describe('a plan as Markdown', () => {
     expect(isBalanced(text)).toBe(true);
   });
 
-  it('ends every fence that it begins, whatever a text holds', () => {
+  it('closes every fence, regardless of the texts', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[`~\n a]{0,30}$/), (after) => {
         const text = planMarkdown(
@@ -167,7 +167,7 @@ describe('a plan as Markdown', () => {
     );
   });
 
-  it('keeps text from outside text', () => {
+  it('shows external text as text', () => {
     const text = planMarkdown(hostilePlan());
     expect(text).not.toMatch(unsafe);
     const outside = text.replace(/^(`{3,})diff\n[\s\S]*?\n\1$/gm, '');

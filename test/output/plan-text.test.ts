@@ -10,8 +10,8 @@ const shown = (resources: readonly PlannedResource[], options = {}) => planText(
 
 const words = ['uh-huh', 'yeah', 'right', 'I see', 'sure', 'of course', 'absolutely, go on please'];
 
-describe('a plan as text', () => {
-  it('reads well at 80 columns', () => {
+describe('plan as text', () => {
+  it('is readable at 80 columns', () => {
     expect(planText(richPlan, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
@@ -139,7 +139,7 @@ describe('a plan as text', () => {
     `);
   });
 
-  it('has colours where the style says so, and the same text', () => {
+  it('has colors if the style requires it, with the same text', () => {
     const update = plan([
       resource('Agent/support-line', {
         action: 'update',
@@ -168,7 +168,7 @@ describe('a plan as text', () => {
     expect(plainText).toBe(planText(richPlan, plainStyle()));
   });
 
-  it('fits whatever the width', () => {
+  it('fits any width', () => {
     fc.assert(
       fc.property(fc.integer({ min: 60, max: 200 }), fc.boolean(), (width, verbose) => {
         expect(widest(planText(richPlan, plainStyle(width), { verbose }))).toBeLessThanOrEqual(width);
@@ -177,7 +177,7 @@ describe('a plan as text', () => {
     );
   });
 
-  it('counts what is unchanged, and lists it only where asked', () => {
+  it('counts unchanged resources, and lists them only on request', () => {
     const unchanged = [resource('Agent/a'), resource('Agent/b', { unverified: ['llm_config.tools'] })];
     expect(shown(unchanged)).toMatchInlineSnapshot(`
       "No changes. 2 resources are in sync (1 field unverified).
@@ -197,23 +197,23 @@ describe('a plan as text', () => {
   });
 
   it.each([
-    { reason: 'nothing at all', resources: [], text: 'No changes. No resources are declared.\n' },
+    { reason: 'no resource', resources: [], text: 'No changes. No resources are declared.\n' },
     { reason: 'one in sync', resources: [resource('Agent/a')], text: 'No changes. 1 resource is in sync.\n' },
     {
-      reason: 'only what a person must do',
+      reason: 'only manual steps',
       resources: [resource('Agent/a', { action: 'unknown', id: null })],
       text: /\n\nNo changes to apply\. 1 unknown\.\n$/,
     },
-  ])('ends in a count: $reason', ({ resources, text }) => {
+  ])('ends with a count: $reason', ({ resources, text }) => {
     if (typeof text === 'string') expect(shown(resources)).toBe(text);
     else expect(shown(resources)).toMatch(text);
   });
 
-  it('says that nothing was read', () => {
+  it('reports that nothing was read', () => {
     expect(planText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made with --no-refresh/);
   });
 
-  it('shows long texts whole where asked', () => {
+  it('shows long texts in full on request', () => {
     const lines = Array.from({ length: 40 }, (_, index) => `Line ${index}.`);
     const created = [
       resource('Agent/a', {
@@ -228,10 +228,10 @@ describe('a plan as text', () => {
   });
 
   it.each([
-    { reason: 'one item is left', after: ['yeah'], kept: ['yeah'], went: 6 },
-    { reason: 'none is left', after: [], kept: [], went: 7 },
-    { reason: 'many are left', after: words.slice(0, 6), kept: ['sure', 'of course'], went: 1 },
-  ])('shows a list that shrinks by its items: $reason', ({ after, kept, went }) => {
+    { reason: 'one item remains', after: ['yeah'], kept: ['yeah'], went: 6 },
+    { reason: 'no item remains', after: [], kept: [], went: 7 },
+    { reason: 'many items remain', after: words.slice(0, 6), kept: ['sure', 'of course'], went: 1 },
+  ])('shows the items of a list that shrinks: $reason', ({ after, kept, went }) => {
     const text = shown([
       resource('Agent/a', { action: 'update', changes: [change('backchannel', { before: words, after })] }),
     ]);
@@ -240,7 +240,7 @@ describe('a plan as text', () => {
     expect(text.includes('| + []')).toBe(after.length === 0);
   });
 
-  it('numbers secrets, so that one sees which are the same, and shows nothing else of them', () => {
+  it('numbers secrets, so that equal ones can be recognized, and reveals nothing else', () => {
     const text = shown([
       resource('Agent/a', {
         action: 'update',
@@ -259,7 +259,7 @@ describe('a plan as text', () => {
     expect(text).not.toMatch(/f1|f2|TOKEN/);
   });
 
-  it('lets no text from outside steer the terminal or begin a line', () => {
+  it('lets no external text control the terminal or begin a line', () => {
     const text = planText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);

@@ -9,7 +9,7 @@ const clearLine = '\r\u001b[2K';
 interface Watched {
   readonly progress: Progress;
   readonly written: string[];
-  /** Sets the clock, in milliseconds. */
+  /** Sets the clock in milliseconds. */
   at(time: number): Progress;
 }
 
@@ -54,7 +54,7 @@ const failed = (address: string): ApplyEvent => ({
 });
 
 describe('progress', () => {
-  it('on a terminal is one line, written over and over, and taken away', () => {
+  it('on a terminal is one line that is overwritten and finally removed', () => {
     const { at, written } = watched({ interactive: true });
     at(0).read(reading(1, 9));
     at(10).read(reading(2, 9));
@@ -64,7 +64,7 @@ describe('progress', () => {
     expect(written).toEqual([`${clearLine}Reading: 1 of 9`, `${clearLine}Reading: 3 of 9, 4 in flight`, clearLine]);
   });
 
-  it('on a terminal says what is under way, cut to the width, and keeps failures', () => {
+  it('on a terminal names the current work, truncated to the width, and keeps failures', () => {
     const { at, written } = watched({ interactive: true, writes: 2 });
     at(0).apply(started('Agent/a'));
     at(100).apply(started('Agent/a-name-that-is-rather-long'));
@@ -80,7 +80,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('in a log is a line for each failure, and one every few seconds that says that work goes on', () => {
+  it('in a log is a line for each failure, and one every few seconds while work continues', () => {
     const { at, written } = watched({ interactive: false });
     at(0).read(reading(1, 9));
     at(4_000).read(reading(2, 9));
@@ -97,7 +97,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('counts without an end while lists are read', () => {
+  it('counts without a total while lists are read', () => {
     const { at, written } = watched({ interactive: true });
     at(0).read(reading(100, 300, { growing: true }));
     at(100).read(reading(300, 300, { growing: true }));
@@ -109,7 +109,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('is nothing where quiet', () => {
+  it('prints nothing in quiet mode', () => {
     const { progress, written } = watched({ interactive: true, quiet: true });
     progress.read(reading(1, 1));
     progress.apply(failed('Agent/a'));
@@ -117,7 +117,7 @@ describe('progress', () => {
     expect(written).toEqual([]);
   });
 
-  it('lets no text from outside begin a line', () => {
+  it('lets no external text begin a line', () => {
     const { progress, written } = watched({ interactive: false });
     progress.apply({
       type: 'finished',
@@ -130,35 +130,35 @@ describe('progress', () => {
   });
 });
 
-describe('the time that is left', () => {
-  /** By moment in milliseconds: how much is done then. */
+describe('remaining time', () => {
+  /** Keys are moments in milliseconds, values are the completed items. */
   it.each([
-    { reason: 'nothing is said at once', notes: { 0: 1, 900: 50 }, left: 50, words: '' },
-    { reason: 'a rate comes first', notes: { 0: 0, 2000: 40 }, left: 60, words: ', 20 a second' },
+    { reason: 'nothing is shown at once', notes: { 0: 1, 900: 50 }, left: 50, words: '' },
+    { reason: 'the rate is shown first', notes: { 0: 0, 2000: 40 }, left: 60, words: ', 20 a second' },
     { reason: 'then the time', notes: { 0: 0, 4000: 80 }, left: 60, words: ', 20 a second, about 3 s left' },
-    { reason: 'a few are not enough', notes: { 0: 0, 8000: 9 }, left: 60, words: ', 1.1 a second' },
-    { reason: 'an unknown number', notes: { 0: 0, 4000: 80 }, left: undefined, words: ', 20 a second' },
-    { reason: 'none is left', notes: { 0: 0, 4000: 80 }, left: 0, words: ', 20 a second' },
+    { reason: 'a few items are not enough', notes: { 0: 0, 8000: 9 }, left: 60, words: ', 1.1 a second' },
+    { reason: 'an unknown total', notes: { 0: 0, 4000: 80 }, left: undefined, words: ', 20 a second' },
+    { reason: 'no item remains', notes: { 0: 0, 4000: 80 }, left: 0, words: ', 20 a second' },
     {
       reason: 'the last seconds count',
       notes: { 0: 0, 1000: 1000, 8000: 1001, 12000: 1020 },
       left: 100,
       words: ', 4.8 a second, about 22 s left',
     },
-    { reason: 'a stop is no rate', notes: { 0: 10, 9000: 10 }, left: 10, words: '' },
+    { reason: 'a pause is not a rate', notes: { 0: 10, 9000: 10 }, left: 10, words: '' },
     {
-      reason: 'long times are minutes',
+      reason: 'long times are in minutes',
       notes: { 0: 0, 10000: 100 },
       left: 10_000,
       words: ', 10 a second, about 17 min left',
     },
     {
-      reason: 'longer ones are hours',
+      reason: 'longer ones are in hours',
       notes: { 0: 0, 10000: 10 },
       left: 10_000,
       words: ', 1.0 a second, about 2 h 47 min left',
     },
-  ])('$reason', ({ notes, left, words }) => {
+  ])('is shown as expected: $reason', ({ notes, left, words }) => {
     let time = 0;
     const pace = createRateMeter(() => time);
     for (const [at, count] of Object.entries(notes)) {

@@ -5,7 +5,7 @@ import { bracketed, diffTexts, sectionsOf } from '../../src/output/text-diff.ts'
 import { markWords } from '../../src/output/word-marks.ts';
 import { evil, unsafe } from './sample-styles.ts';
 
-/** A diff of prose, a line each. */
+/** Returns a diff of prose with one sentence per line. */
 function shown(before: readonly string[], after: readonly string[], options = {}): string[] {
   return diffTexts(before.join('\n'), after.join('\n'), { prose: true, ...options }).map(({ sign, text }) =>
     `${sign} ${text}`.trimEnd(),
@@ -28,8 +28,8 @@ const prompt = [
   'Never push.',
 ];
 
-describe('a diff of a prompt', () => {
-  it('stands under the headings of what changed, however close they are', () => {
+describe('diff of a prompt', () => {
+  it('appears under the headings of the changed sections, even adjacent ones', () => {
     const after = prompt.with(5, 'Closed on Monday.').with(8, 'Ask for the order.').with(12, 'Push a little.');
     expect(shown(prompt, after)).toMatchInlineSnapshot(`
       [
@@ -50,7 +50,7 @@ describe('a diff of a prompt', () => {
 
   it.each([
     {
-      reason: 'a new section stands under its own heading',
+      reason: 'a new section appears under its own heading',
       after: [...prompt, '', '## Prices', 'They vary.'],
       place: '@ Sales > Prices, line 14',
     },
@@ -61,15 +61,15 @@ describe('a diff of a prompt', () => {
     },
     { reason: 'a text before any heading', after: ['Hello.', ...prompt], place: undefined },
     {
-      reason: 'a hash in code is no heading',
+      reason: 'a hash in code is not a heading',
       after: [...prompt, '```', '# no', '```', 'Bye.'],
       place: '@ Sales, line 13',
     },
-  ])('$reason', ({ after, place }) => {
+  ])('finds the heading: $reason', ({ after, place }) => {
     expect(shown(prompt, after).find((line) => line.startsWith('@'))).toBe(place);
   });
 
-  it('parts a new section from a change above it, and from another new one', () => {
+  it('separates a new section from a change above it, and from another new one', () => {
     const after = [...prompt.with(12, 'Push a little.'), '', '## Prices', 'They vary.', '## Terms', 'None.'];
     expect(shown(prompt, after)).toEqual([
       '@ Sales, line 13',
@@ -85,7 +85,7 @@ describe('a diff of a prompt', () => {
     ]);
   });
 
-  it('counts lines that differ only in white space, unless it is to be shown whole', () => {
+  it('counts lines that differ only in white space, unless the full text is requested', () => {
     const after = prompt.with(1, '  Be   kind.').with(4, 'Open from nine.  ').toSpliced(7, 0, '').with(13, 'Sell.');
     expect(shown(prompt, after)).toEqual([
       '@ Sales, line 14',
@@ -97,11 +97,11 @@ describe('a diff of a prompt', () => {
     expect(shown(['a', 'b'], ['a ', 'b'], { whole: true })).toContain('+ a');
     expect(
       diffTexts('a:\n  b: 1', 'a:\nb: 1').map(({ sign }) => sign),
-      'white space that means something',
+      'significant white space',
     ).toContain('-');
   });
 
-  it('marks the words that changed in lines that kept most of theirs', () => {
+  it('marks the changed words in lines that kept most of their words', () => {
     const [went, came] = diffTexts('Open from nine to five.', 'Open from ten to half past five.', {
       prose: true,
     });
@@ -137,12 +137,12 @@ describe('a diff of a prompt', () => {
     );
   });
 
-  it('marks nothing, and takes no time for it, where too much of a long line changed', () => {
+  it('marks nothing, and takes no time for it, if too much of a long line changed', () => {
     expect(markWords(['x '.repeat(4900)], ['y z '.repeat(2400)])).toEqual([[undefined], [undefined]]);
     expect(markWords(['a b'.repeat(9000)], ['a c'])).toEqual([[undefined], [undefined]]);
   });
 
-  it('shows a long line around every place that changed', () => {
+  it('shows a long line around every changed position', () => {
     const filler = 'word '.repeat(80);
     const [went] = diffTexts(`${filler}one ${filler}two ${filler}`, `${filler}uno ${filler}due ${filler}`, {
       prose: true,
@@ -162,16 +162,16 @@ describe('a diff of a prompt', () => {
   });
 
   it.each([
-    { reason: 'one that came', before: 'Hi', after: 'Hi {{ name }}', notes: ['new {{name}}'] },
-    { reason: 'one that went', before: 'Hi {{name}}', after: 'Hi', notes: ['no longer {{name}}'] },
-    { reason: 'one that moved', before: '{{a}} b', after: 'b {{a}}', notes: [] },
-    { reason: 'one for another', before: '{{a}}', after: '{{b}}', notes: ['new {{b}}', 'no longer {{a}}'] },
-    { reason: 'what is none', before: '{ {a} } {{}}', after: '{{\n}}', notes: [] },
-  ])('calls out variables: $reason', ({ before, after, notes }) => {
+    { reason: 'an added variable', before: 'Hi', after: 'Hi {{ name }}', notes: ['new {{name}}'] },
+    { reason: 'a removed variable', before: 'Hi {{name}}', after: 'Hi', notes: ['no longer {{name}}'] },
+    { reason: 'a moved variable', before: '{{a}} b', after: 'b {{a}}', notes: [] },
+    { reason: 'a replaced variable', before: '{{a}}', after: '{{b}}', notes: ['new {{b}}', 'no longer {{a}}'] },
+    { reason: 'text that is not a variable', before: '{ {a} } {{}}', after: '{{\n}}', notes: [] },
+  ])('reports changed variables: $reason', ({ before, after, notes }) => {
     expect(variableNotes(before, after)).toEqual(notes);
   });
 
-  it('knows the headings of a line', () => {
+  it('finds the headings of a line', () => {
     const sections = sectionsOf(['x', '# A', '### B', 'y', '## C ##', '#no', '~~~', '# in code', '~~~', 'z']);
     expect(sections.map((section) => section.join('>'))).toEqual([
       '',
@@ -187,7 +187,7 @@ describe('a diff of a prompt', () => {
     ]);
   });
 
-  it('is safe to show, and ends soon', () => {
+  it('is safe to print, and ends soon', () => {
     const before = `# ${evil}\nsame words here ${evil}\n${'x y '.repeat(9000)}`;
     for (const { text, words = [] } of diffTexts(before, `${before}z\n# ${evil}`, { prose: true })) {
       expect([text, ...words.map((word) => word.text)].join('')).not.toMatch(unsafe);

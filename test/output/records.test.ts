@@ -59,7 +59,7 @@ describe('values of a table', () => {
     },
   );
 
-  it('takes both forms of a timestamp, and leaves what is none', () => {
+  it('accepts both forms of a timestamp, and keeps any other text', () => {
     expect(timeText('2026-01-01T00:00:03+00:00', 'utc')).toBe('2026-01-01 00:00:03Z');
     expect(timeText('2026-01-01T00:00:03.123456Z', 'utc')).toBe('2026-01-01 00:00:03Z');
     expect(timeText('soon', 'utc')).toBe('soon');
@@ -68,7 +68,7 @@ describe('values of a table', () => {
   });
 });
 
-describe('forms of a list', () => {
+describe('formats of a list', () => {
   it('aligns a table under its titles', () => {
     expect(printed('table', 'invoices', INVOICES, 120)).toBe(
       [
@@ -80,7 +80,7 @@ describe('forms of a list', () => {
     );
   });
 
-  it('leaves empty columns out of a table, until a record fills one', () => {
+  it('omits empty columns of a table until a record fills one', () => {
     const calls = Array.from({ length: 101 }, (_, index) => ({ id: `c${index}`, direction: 'x', from: '' }));
     expect(printed('table', 'calls', calls.slice(0, 1))).toBe('ID\nc0\n');
     const lines = printed('table', 'calls', [...calls, { id: 'd', cost: 2 }, { id: 'e' }]).split('\n');
@@ -88,25 +88,25 @@ describe('forms of a list', () => {
     expect(lines.slice(101)).toEqual(['c100', '', 'ID   COST', 'd       2', 'e', '']);
   });
 
-  it('is whole JSON whatever the number of records', () => {
+  it('prints complete JSON for any number of records', () => {
     for (const count of [0, 1, 2]) {
       expect(JSON.parse(printed('json', 'invoices', INVOICES.slice(0, count)))).toEqual(INVOICES.slice(0, count));
     }
   });
 
-  it('is one JSON object a line', () => {
+  it('prints one JSON object per line', () => {
     const lines = printed('jsonl', 'invoices', INVOICES).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(INVOICES);
   });
 
-  it('quotes in CSV what would end a field', () => {
+  it('quotes special characters in CSV', () => {
     const record = { id: '1', name: 'a "b", c\nd', modules: ['x', 'y'], role: null };
     expect(printed('csv', 'users', [record, { ...record, id: '2' }])).toBe(
       'id,name,modules,role\r\n1,"a ""b"", c\nd","[""x"",""y""]",\r\n2,"a ""b"", c\nd","[""x"",""y""]",\r\n',
     );
   });
 
-  it('has a column in CSV for what only some records have, however long the list', () => {
+  it('has a CSV column for a field of only some records, even in a long list', () => {
     const many = Array.from({ length: 1000 }, (_, index) => ({ id: String(index) }));
     const records = [{ id: 'a', name: 'x' }, { id: 'b', tts: {} }, ...many, { name: 'last' }];
     const lines = printed('csv', 'agents', records).split('\r\n');
@@ -114,20 +114,20 @@ describe('forms of a list', () => {
     expect(lines.slice(-3)).toEqual(['999,,', ',last,', '']);
   });
 
-  it('prints nothing for nothing, but for JSON', () => {
+  it('prints nothing for an empty list, except as JSON', () => {
     for (const format of RECORD_FORMATS) {
       expect(printed(format, 'calls', []), format).toBe(format === 'json' ? '[]\n' : '');
     }
   });
 
-  it('prints nothing that steers a terminal', () => {
+  it('prints no control sequences for a terminal', () => {
     const record = { id: '1', name: '\u001b[2J\u202e', email: 'a\u0007@b' };
     for (const format of RECORD_FORMATS) {
       expect(printed(format, 'users', [record]).replaceAll(/\r?\n/g, ''), format).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   });
 
-  it('gives a spreadsheet nothing to run, and leaves signed numbers as they are', () => {
+  it('gives a spreadsheet no formulas, and keeps signed numbers', () => {
     const cells = [
       '=1+1',
       '+1-2',
@@ -165,7 +165,7 @@ describe('forms of a list', () => {
     ]);
   });
 
-  it('prints YAML that reads back, whatever it escapes', () => {
+  it('prints YAML that parses to the same values, with any escapes', () => {
     const odd = `a\u009b31m\u202e\u2028\u{e0041}\t\u0007"\\ ${'long '.repeat(20)}\n\n  b\n`;
     const record = { id: '1', name: odd, [odd]: [odd, { deep: odd }], plain: 'a\nb\n' };
     const text = printed('yaml', 'users', [record]);
@@ -173,7 +173,7 @@ describe('forms of a list', () => {
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028-\u202e\u{e0000}-\u{e007f}]/u);
   });
 
-  it('measures its columns on the first rows and keeps to them', () => {
+  it('measures its columns on the first rows and keeps their widths', () => {
     const style = createStyle({ color: false, width: 80 });
     const writer = createRecordWriter('table', {
       columns: recordTypes.get('knowledge-bases')?.columns ?? [],

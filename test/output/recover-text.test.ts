@@ -39,8 +39,8 @@ const nothing: RecoverResult = {
 
 const lines = (text: string) => text.trimEnd().split('\n').length;
 
-describe('the records found for 100 numbers', () => {
-  it('are a table that says once what speaks for them', () => {
+describe('records found for 100 numbers', () => {
+  it('are a table that shows their common evidence once', () => {
     const matches = addresses.map(matchOf);
     const shown = recoverText(matches, plainStyle());
     expect(lines(shown)).toBeLessThan(110);
@@ -53,7 +53,7 @@ describe('the records found for 100 numbers', () => {
     expect(recoverText(matches.slice(0, 3), plainStyle())).toContain('  PhoneNumber/line-0  numbers.yaml:0\n    - 01J');
   });
 
-  it.each(['Agent', 'PhoneNumber'])('are counted, and some named, where they were not found (%s)', (kind) => {
+  it.each(['Agent', 'PhoneNumber'])('are counted, and some named, if they were not found (%s)', (kind) => {
     const matches = addresses.map((_, index): Match => {
       const { resource } = matchOf(`${kind}/lost-${index}`, index);
       return { resource: { ...resource, kind }, candidates: [], certain: undefined };

@@ -23,9 +23,9 @@ const forms = [
   { form: 'Markdown', shown: (full: boolean) => planMarkdown(resends, { full }) },
 ];
 
-describe('the fields that an update may erase', () => {
+describe('fields that an update may erase', () => {
   it.each(forms)(
-    'are one line for all resources that share them, which names a key alone, and all named with --full: $form',
+    'are one line for all resources that share them, and all are named with --full: $form',
     ({ shown }) => {
       const plain = (text: string) => text.replaceAll('&#95;', '_').replace(/\s+/g, ' ');
       const compact = plain(shown(false));
@@ -38,14 +38,14 @@ describe('the fields that an update may erase', () => {
   );
 
   it.each([{ form: 'annotations', shown: () => planGithub(resends) }])(
-    'are all named where no option lists them: $form',
+    'are all named if no option lists them: $form',
     ({ shown }) => {
       expect(shown()).toContain('llm_config.seed');
       expect(shown()).not.toContain('--full');
     },
   );
 
-  it('fold out of one line of a page', () => {
+  it('are collapsed into one line of a page', () => {
     const page = planHtml(resends);
     expect(page.split(short)).toHaveLength(2);
     expect(page).toContain('<code>llm_config.seed</code>');
@@ -60,7 +60,7 @@ describe('the fields that an update may erase', () => {
     expect(applyMarkdown(applied).split('resends all of')).toHaveLength(2);
   });
 
-  it('is named where it is one', () => {
+  it('are named for a single resource', () => {
     const one = plan(updates.slice(0, 1), {
       warnings: [{ address: 'Agent/branch-000', message: other, may_erase: texts.slice(0, 1) }],
     });

@@ -1,7 +1,9 @@
 import { compareVersions, type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
 import { CountedValues, SharesOverTime, VersionTally } from '../../src/runs/impact/tally.ts';
 
-/** Two versions with so many calls. @param text stands wherever the platform could have put it. */
+/**
+ * Returns two versions with this number of calls. @param text replaces each string that the platform could have sent.
+ */
 export function sampleImpact(text = 'escalated', [first, second] = [300, 100]): Impact {
   const values = new CountedValues();
   const [before, after] = [new VersionTally(values), new VersionTally(values)];

@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { inDashboard } from '../step-texts.ts';
 
-/** A plan with something of everything. */
+/** A plan with an example of every feature. */
 
 const prompt = [
   'You are the support line of Acme.',

@@ -22,7 +22,7 @@ const names: Readonly<Record<string, string>> = {
   39: '/',
 };
 
-/** The text with its colour codes as words, e.g. `‹red›`. */
+/** Returns the text with color codes as words, e.g. `‹red›`. */
 export function named(text: string): string {
   return text.replace(new RegExp(`${String.fromCharCode(27)}\\[(\\d+)m`, 'g'), (_, code) => `‹${names[code] ?? code}›`);
 }
@@ -31,11 +31,11 @@ export function widest(text: string): number {
   return Math.max(...text.split('\n').map(displayWidth));
 }
 
-/** Steers a terminal, begins lines that look like ours, turns the reading order round, and hides what it says. */
+/** Controls a terminal, begins lines that resemble ours, reverses the reading direction, and hides text. */
 export const evil = 'x\u001b[2J\u009b1m\r\n::error::forged\n+ Agent/forged\u202e\u2028\u200bx\u0000\u{e0041}';
 
-/** What must never reach a terminal. Line feeds are for the renderers alone. */
+/** Characters that must never reach a terminal. Only renderers write line feeds. */
 export const unsafe = /(?!\n)[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
-/** Lines that only an unescaped line feed can have begun. */
+/** Lines that only an unescaped line feed can begin. */
 export const forged = /^\s*(::error::forged|\+ Agent\/forged)/m;

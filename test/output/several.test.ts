@@ -11,7 +11,7 @@ import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil, plainStyle, unsafe } from './sample-styles.ts';
 
-/** A plan that fills a comment by itself. */
+/** A plan that fills a comment completely. */
 const large = (workspace: string) =>
   plan(
     Array.from({ length: 600 }, (_, index) =>
@@ -35,7 +35,7 @@ describe('several plans as Markdown', () => {
       documents: [large('one')],
       failures: [failure('two', 'x '.repeat(60_000)), failure('three', 'y')],
     },
-  ])('are one comment although there are $reason', ({ documents, failures }) => {
+  ])('are one comment despite $reason', ({ documents, failures }) => {
     const page = reportSetMarkdown({ type: 'plan', reports: documents.map(planReport), failures });
     expect(page.length).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
     expect(page.length).toBeGreaterThan(MAX_COMMENT_LENGTH / 2);
@@ -48,7 +48,7 @@ describe('several plans as Markdown', () => {
 });
 
 describe('several plans for GitHub', () => {
-  it('name the workspace in every title, what failed first', () => {
+  it('name the workspace in every title, failures first', () => {
     const lines = reportSetGithub({
       type: 'drift',
       reports: [
@@ -104,7 +104,7 @@ const evilDiff: DiffDocument = {
   })),
 };
 
-describe('what comes from elsewhere', () => {
+describe('external text', () => {
   const several: ReportSet = {
     type: 'plan',
     reports: [planReport(hostilePlan())],
@@ -121,17 +121,17 @@ describe('what comes from elsewhere', () => {
       text: comparisonText(workspaceComparison(evilDiff), plain, { verbose: true }),
     },
     { reason: 'a diff as Markdown', text: comparisonMarkdown(workspaceComparison(evilDiff)) },
-  ])('neither steers a terminal nor forges a command in $reason', ({ text }) => {
+  ])('neither controls a terminal nor forges a command in $reason', ({ text }) => {
     expect(text).not.toMatch(unsafe);
-    // Markdown goes into a file or a comment, where no command is looked for.
+    // Markdown goes to a file or a comment, where commands are not parsed.
     if (text.startsWith('#')) return;
     const commands = text.split('\n').filter((line) => line.trimStart().startsWith('::'));
     expect(commands.filter((line) => !/^::(error|warning|notice) /.test(line))).toEqual([]);
   });
 });
 
-describe('a diff as text', () => {
-  it('says where a value is from, and of a secret only that there is another one', () => {
+describe('diff as text', () => {
+  it('names the origin of a value, and reports only that a secret differs', () => {
     const text = comparisonText(
       workspaceComparison({
         ...evilDiff,

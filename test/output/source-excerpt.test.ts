@@ -20,8 +20,8 @@ const at = (line: number, column: number, rest: Partial<Diagnostic> = {}): Diagn
 const excerptOf = (text: string, place: Diagnostic, width = 80): string =>
   createExcerpts({ sourceOf: () => text, redact: String })(place, plainStyle(width));
 
-describe('an excerpt', () => {
-  it('stands under its diagnostic, with a caret under the column', () => {
+describe('excerpt', () => {
+  it('appears under its diagnostic, with a caret under the column', () => {
     const excerpts = createExcerpts({
       sourceOf: () => 'kind: Agent\nspec:\n    voise: x\n',
       redact: String,
@@ -35,7 +35,7 @@ a.yaml:9:1  unknown field
 `);
   });
 
-  it('stands under a message that wraps between words, which it does for a person alone', () => {
+  it('appears under a message that wraps between words, only for people', () => {
     const message = 'This message is longer than the line of the terminal on which it is to stand.';
     const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
     const diagnostics = [at(1, 1, { message, severity: 'warning' })];
@@ -50,7 +50,7 @@ a.yaml:9:1  unknown field
     expect(renderDiagnostics(diagnostics, plainStyle(40))).toContain(`a.yaml:1:1  warning: ${message}\n`);
   });
 
-  it('stands once under several diagnostics of one place', () => {
+  it('appears once under several diagnostics at one position', () => {
     const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
     const shown = renderDiagnostics([at(1, 1), at(1, 1, { severity: 'warning' }), at(1, 8)], plainStyle(), excerpts);
     expect(shown).toContain('| ^\na.yaml:1:1  warning: unknown field\na.yaml:1:8  ');
@@ -68,7 +68,7 @@ a.yaml:9:1  unknown field
     },
     { text: 'a: "\u200b\u001b[2J" !', column: 12, under: '!', reason: 'characters shown as escapes' },
     { text: `${'👍'.repeat(60)}!`, column: 121, under: '!', reason: 'pairs of units' },
-  ])('has its caret in the right place: $reason', ({ text, column, under }) => {
+  ])('has its caret at the right position: $reason', ({ text, column, under }) => {
     const [line = '', caret = ''] = excerptOf(text, at(1, column), 60).split('\n');
     expect(widest(`${line}\n${caret}`)).toBeLessThanOrEqual(60);
     const place = displayWidth(caret) - 1;
@@ -80,7 +80,7 @@ a.yaml:9:1  unknown field
     expect(met).toBe(under);
   });
 
-  it('is never wider than the terminal, and safe to show', () => {
+  it('is never wider than the terminal, and is safe to print', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('x', ' ', '\t', '支', '👍', 'e\u0301', evil), { maxLength: 200 }),
@@ -103,11 +103,11 @@ a.yaml:9:1  unknown field
     'headers: { Authorization: Bearer 9f86d081 }',
     'endpoint: https://x.example.com?k=sk-proj-4f8a9b2c7d1e',
     'webhook_token: abc',
-  ])('never shows what looks like a key: %s', (text) => {
+  ])('never shows a likely key: %s', (text) => {
     expect(excerptOf(`a: 1\n${text}`, at(2, 1))).toBe('');
   });
 
-  it('shows no key on a line of its own, and no known secret; but where one is taken from', () => {
+  it('shows no line that is only a key and no known secret, but the form that names a secret', () => {
     expect(excerptOf('  9f86d081884c', at(1, 3, { path: 'spec.llm_config.api_key' }))).toBe('');
     expect(excerptOf('api_key: { $secrt: OPENAI }', at(1, 12, { path: 'spec.api_key' }))).toContain('$secrt');
     const redactor = new Redactor();

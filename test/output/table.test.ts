@@ -8,7 +8,7 @@ import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
 
 const columns = [{ title: 'ADDRESS', noWrap: true }, { title: 'NAME' }, { title: 'SIZE', align: 'right' }] as const;
 
-describe('a width', () => {
+describe('width', () => {
   it.each([
     ['✅', 2],
     ['☕', 2],
@@ -24,8 +24,8 @@ describe('a width', () => {
   });
 });
 
-describe('a table', () => {
-  it('has its columns one below the other', () => {
+describe('table', () => {
+  it('aligns its columns', () => {
     const rows = [
       ['Agent/a', '支持热线', '7'],
       ['PhoneNumber/main', 'Main', '1200'],
@@ -113,7 +113,7 @@ Agent/${'a'.repeat(30)}
 `);
   });
 
-  it('wraps sentences beside what they are about, and below it where there is little room', () => {
+  it('wraps sentences beside their subject, and below it if there is little room', () => {
     const status = [
       { title: 'ADDRESS', noWrap: true },
       { title: 'STATUS', noWrap: true },
@@ -179,7 +179,7 @@ Agent/a              in sync
     expect(line(['n'.repeat(60), 'ok'])).toBe(`${'n'.repeat(32)}  ok\n${'n'.repeat(28)}`);
   });
 
-  it('is no wider than its style while its widest whole cell fits', () => {
+  it('is no wider than its style if its widest cell fits completely', () => {
     const column = fc.record({ title: fc.constantFrom('A', 'TITLE'), whole: fc.boolean() });
     fc.assert(
       fc.property(
@@ -198,7 +198,7 @@ Agent/a              in sync
     );
   });
 
-  it('is safe to show', () => {
+  it('is safe to print', () => {
     expect(renderTable(columns, [[evil, evil, evil]], plainStyle(500))).not.toMatch(unsafe);
   });
 });
@@ -208,8 +208,8 @@ const texts = fc
   .array(fc.oneof(fc.stringMatching(/^[a-z:]{0,12}$/), fc.constantFrom('支持', 'e\u0301', '::x', 'x'.repeat(50))))
   .map((words) => words.join(' '));
 
-describe('text of a width', () => {
-  it('is wrapped at words, and is the same words', () => {
+describe('text of a given width', () => {
+  it('is wrapped at words, and keeps its words', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 10, max: 60 }), (text, width) => {
         const lines = wrapWords(text, width);
@@ -232,7 +232,7 @@ describe('text of a width', () => {
     );
   });
 
-  it('is cut and padded to it', () => {
+  it('is truncated and padded to it', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 1, max: 60 }), (text, width) => {
         expect(displayWidth(truncate(text, width))).toBeLessThanOrEqual(width);

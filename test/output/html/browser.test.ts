@@ -24,7 +24,7 @@ import { evil } from '../sample-styles.ts';
 
 const payload = `"'><img src=x onerror="window.ran=1"></code></pre></script><script>window.ran=1</script><svg onload="window.ran=1">{{x}}`;
 
-/** The sample with references between its resources, so that there is something to draw. */
+/** The sample with references between its resources, so that a graph is drawn. */
 const linked: PlanDocument = {
   ...richPlan,
   resources: richPlan.resources.map((each) =>
@@ -125,7 +125,7 @@ const pages: Readonly<Record<string, () => string>> = {
     htmlReports({ type: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] }, { made }),
 };
 
-/** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */
+/** Collects facts about a page in the browser. A string, because this project has no browser types. */
 const FACTS = `(() => {
   for (const details of document.querySelectorAll('details')) details.open = true;
   return {
@@ -175,7 +175,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
   let browser: Browser;
   let folder: string;
   let contexts: { readonly withScripts: BrowserContext; readonly without: BrowserContext };
-  /** Open, and not in use: one more costs the browser a process. */
+  /** Open pages that are not in use, because one more page costs the browser a process. */
   const idle: Page[] = [];
 
   beforeAll(async () => {
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Opens a page and collects what it should not do: complain, and ask for anything but itself. */
+  /** Opens a page and records console messages and requests other than for the page itself. */
   async function open(name: string, width = 1280, javaScriptEnabled = true): Promise<Opened> {
     const page = javaScriptEnabled
       ? (idle.pop() ?? (await contexts.withScripts.newPage()))
@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
   }
 
   it.each(Object.keys(pages))(
-    '%s: asks for nothing, runs nothing but its own, and fits a phone',
+    '%s: sends no requests, runs only its own scripts, and fits a phone',
     { tags: ['long'] },
     async (name) => {
       await using opened = await open(name, 375);
@@ -236,14 +236,14 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     },
   );
 
-  it('shows hostile text as it is, and lets no other script run', async () => {
+  it('shows hostile text unchanged, and runs no other script', async () => {
     await using opened = await open('hostile-plan');
     const { page } = opened;
     expect(await page.locator('h1').textContent()).toBe(`voxform plan: ${payload}`);
     expect(await page.evaluate(RUN_ANOTHER_SCRIPT)).toBe(false);
   });
 
-  it('is searched, filtered and opened, by mouse and by keyboard', { tags: ['long'] }, async () => {
+  it('can be searched, filtered and expanded, by mouse and by keyboard', { tags: ['long'] }, async () => {
     await using opened = await open('plan');
     const { page } = opened;
     const items = page.locator('[data-item]:visible');
@@ -275,7 +275,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator('details:not([open])').count()).toBe(0);
   });
 
-  it('says once what many share, and is searched by each of their addresses', async () => {
+  it('shows shared changes once, and finds them by each of their addresses', async () => {
     await using opened = await open('many');
     const { page } = opened;
     const shared = page.locator('details.resource').first();
@@ -288,7 +288,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator('.remark').innerText()).toMatch(/edited since it was published\s+97 resources/);
   });
 
-  it('names the fields in each row, marks drift, and says when it was made', { tags: ['long'] }, async () => {
+  it('names the fields in each row, marks drift, and shows its creation time', { tags: ['long'] }, async () => {
     await using opened = await open('many');
     const { page } = opened;
     expect(await page.locator('.address', { hasText: 'WorkspaceUser/' }).count()).toBe(4);
@@ -301,7 +301,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     }
   });
 
-  it('begins with a summary of several workspaces that leads to each', async () => {
+  it('begins with a summary of several workspaces that links to each', async () => {
     await using opened = await open('several-plans');
     const { page } = opened;
     const links = page.locator('.overview a');
@@ -312,7 +312,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator(':target .summary').innerText()).toBe('Plan: 97 to update.');
   });
 
-  it('has a row of a table for each of many adoptions, and with --full a box', { tags: ['long'] }, async () => {
+  it('has a table row for each of many adoptions, and with --full a box', { tags: ['long'] }, async () => {
     await using opened = await open('adoptions', 1000);
     const { page } = opened;
     expect(await page.locator('tr[data-item]').count()).toBe(adoptions.length);
@@ -334,7 +334,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await whole.page.locator('tr[data-item]').count()).toBe(0);
   });
 
-  it('has one colour a kind on every page, in pictures and in rows', { tags: ['long'] }, async () => {
+  it('has one color per kind on every page, in pictures and in rows', { tags: ['long'] }, async () => {
     const colors = new Set<string>();
     for (const name of ['plan', 'drift', 'several', 'many', 'adoptions', 'graph', 'graph-of-few']) {
       await using opened = await open(name);
@@ -348,7 +348,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
   });
 
   it.each([true, false])(
-    'opens and closes the groups of a graph, scripts or not (%s)',
+    'expands and collapses the groups of a graph, with or without scripts (%s)',
     { tags: ['long'] },
     async (scripts) => {
       await using opened = await open('graph', 1000, scripts);
@@ -369,7 +369,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     },
   );
 
-  it('finds resources of a graph in closed groups', { tags: ['long'] }, async () => {
+  it('finds resources of a graph in collapsed groups', { tags: ['long'] }, async () => {
     await using opened = await open('graph');
     const { page } = opened;
     await page.keyboard.press('/');
@@ -380,7 +380,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     expect(await page.locator('details[data-group][open]:visible').count()).toBe(0);
   });
 
-  it('draws the references, each box inside the picture, on no other, and as wide as its name', async () => {
+  it('draws the references, with each box inside the picture, on no other, and as wide as its name', async () => {
     await using opened = await open('plan');
     const { frame, nodes } = await opened.page.evaluate<{
       frame: Rectangle;

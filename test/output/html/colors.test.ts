@@ -12,7 +12,7 @@ import {
 import { html } from '../../../src/output/html/html.ts';
 import { htmlPage } from '../../../src/output/html/page.ts';
 
-/** As the Web Content Accessibility Guidelines compute it, from 1 to 21. */
+/** Computes a contrast as in the Web Content Accessibility Guidelines, from 1 to 21. */
 function contrast(one: string, other: string): number {
   const [light = 0, dark = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);
@@ -37,13 +37,13 @@ function pairs(some: Readonly<Record<string, Color>>, others: Readonly<Record<st
   );
 }
 
-describe('the colours of the pages', () => {
+describe('colors of the pages', () => {
   it('can be computed', () => {
     expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
     expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
   });
 
-  it('let text be read (AA): 4.5 to 1, light and dark', () => {
+  it('give text enough contrast (AA): 4.5 to 1, light and dark', () => {
     const texts = [
       ...pairs(foregrounds, backgrounds),
       ...pairs(Object.fromEntries(kindColors), backgrounds),
@@ -52,11 +52,11 @@ describe('the colours of the pages', () => {
     expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
   });
 
-  it('let the lines be seen that lead from box to box: 3 to 1', () => {
+  it('give the lines between boxes enough contrast: 3 to 1', () => {
     expect(pairs({ wire: lines.wire }, backgrounds).filter(({ ratio }) => ratio < 3)).toEqual([]);
   });
 
-  it('differ between kinds, and from the colours of actions', () => {
+  it('differ between kinds, and from the colors of actions', () => {
     const names = [...kinds.keys(), ...lookups.keys()].sort();
     expect([...kindColors.keys()]).toEqual(names);
     for (const scheme of [0, 1] as const) {
@@ -65,7 +65,7 @@ describe('the colours of the pages', () => {
     }
   });
 
-  it('are named once', () => {
+  it('are defined once', () => {
     const page = htmlPage({ title: '', body: html`` });
     const elsewhere = page.replace(colorStyle(':root'), '');
     expect(elsewhere.match(/#[0-9a-f]{3,8}\b/gi)).toBeNull();

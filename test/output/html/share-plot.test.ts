@@ -5,7 +5,7 @@ import { CountedValues, Shares, wilson } from '../../../src/runs/impact/tally.ts
 const HOUR = 3_600_000;
 const CALLS = 20;
 
-/** The plot of a value that so many of the calls of each hour have. */
+/** Returns the plot of a value with this number of calls in each hour. */
 function plotOf(counts: readonly number[]): string {
   const values = new CountedValues();
   const periods = counts.map((count, hour) => {
@@ -16,12 +16,12 @@ function plotOf(counts: readonly number[]): string {
   return sharePlot({ field: 'session_outcome', value: 'escalated', versions: [], periods, width: HOUR }).text;
 }
 
-describe('the plot of a share', () => {
+describe('plot of a share', () => {
   it.each([
     { reason: 'rare', counts: [0, 1, 0, 1] },
-    { reason: 'the highest share on a line of the grid', counts: [5, 4, 5, 3] },
+    { reason: 'the highest share on a grid line', counts: [5, 4, 5, 3] },
     { reason: 'every call', counts: [20, 18, 20, 19] },
-  ])('shows each interval whole: $reason', ({ counts }) => {
+  ])('shows each interval completely: $reason', ({ counts }) => {
     const svg = plotOf(counts);
     const grid = [...svg.matchAll(/class="grid"[^>]* y1="([\d.]+)".*?>([\d.]+)%</g)];
     const [bottom, top] = [grid.at(0), grid.at(-1)].map((line) => Number(line?.[1]));
