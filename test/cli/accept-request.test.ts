@@ -9,21 +9,21 @@ const BRANCH = 'voxform/drift/test';
 const PUSH = /POST \/git-receive-pack/;
 
 describe.each(hostNames)('accept --pull-request on %s', (name) => {
-  /** What the branch and the drift decide is the same on every host, and is shown on the first one. */
+  /** Cases that do not depend on the host run on the first one only. */
   const isFirstHost = name === hostNames[0];
 
-  it('keeps one request while the drift lasts, from its beginning to its end', async () => {
+  it('keeps one request from the beginning to the end of a drift', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     const { repository } = host;
 
-    await step('without drift, nothing is sent but a look for a request', async () => {
+    await step('without drift, it only looks for a request', async () => {
       expect((await project.accept()).stdout).toContain('No drift to accept.');
       expect(host.writes).toEqual([]);
     });
 
     project.edit('day', { llm_config: { temperature: 0.9 } });
-    const first = await step('a request is opened, as a dry run shows it', async () => {
+    const first = await step('the first run opens a request with the changes that the dry run printed', async () => {
       if (isFirstHost) {
         const dry = await project.accept('--dry-run');
         expect(dry.stdout).toContain('+    temperature: 0.9 # not too warm');
@@ -48,13 +48,13 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       return request?.number ?? 0;
     });
 
-    await step('the same drift: nothing is written again', async () => {
+    await step('while the drift is the same, it writes nothing', async () => {
       const { length } = host.writes;
       expect((await project.accept()).stdout).toContain('Pull request open:');
       expect(host.writes).toHaveLength(length);
     });
 
-    await step('the drift changes: the branch and the text follow', async () => {
+    await step('after the drift changes, it updates the branch and the description', async () => {
       project.edit('day', { llm_config: { temperature: 0.8 }, prompt_config: { prompt: 'Be very kind.' } });
       expect((await project.accept()).stdout).toContain('Pull request updated:');
       expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(AGENTS.replace('0.5', '0.8'));
@@ -64,7 +64,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
 
     if (isFirstHost) {
-      await step('a part of the drift ends: the branch loses that file', async () => {
+      await step('after a part of the drift ends, the branch no longer has that file', async () => {
         project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
         expect((await project.accept()).stdout).toContain('Pull request updated:');
         expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
@@ -74,7 +74,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       });
     }
 
-    await step('the drift ends: the request is closed, and stays closed', async () => {
+    await step('after the drift ends, it closes the request and keeps it closed', async () => {
       project.edit('day', { llm_config: { temperature: 0.5 }, prompt_config: { prompt: 'Be kind.' } });
       expect((await project.accept()).stdout).toContain('Pull request closed, because the drift has ended:');
       expect(host.request(first).state).toBe('closed');
@@ -83,7 +83,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(host.writes).toHaveLength(length);
     });
 
-    const second = await step('it drifts again: there is a new request', async () => {
+    const second = await step('after a new drift, it opens a new request', async () => {
       project.edit('day', { llm_config: { temperature: 0.9 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
       expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'open']);
@@ -91,7 +91,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       return host.requests.at(-1)?.number ?? 0;
     });
 
-    await step('a person merges it: the next plan has nothing to do', async () => {
+    await step('after a person merges the request, the next plan has no changes', async () => {
       host.merge(second);
       const behind = await project.accept();
       expect(behind.code).toBe(1);
@@ -104,7 +104,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
 
     if (!isFirstHost) return;
-    await step('it drifts once more: there is a new request, from the new base', async () => {
+    await step('after a further drift, it opens a new request from the new base', async () => {
       project.edit('day', { llm_config: { temperature: 0.1 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
       expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'merged', 'open']);
@@ -113,7 +113,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('names branch, title and base as the settings say, for a project in a folder', async () => {
+  it('takes branch, title and base from the settings of a project in a subfolder', async () => {
     await using project = await DriftProject.open(name, {
       folder: 'clients/acme',
       settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
@@ -142,26 +142,26 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
   const retry = { 'retry-after': '1' };
   type Case = Fault & { readonly reason: string };
   const ofEach: readonly Case[] = [
-    { reason: 'the answer to a push is lost', on: PUSH, answer: 'lost' },
-    { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
-    { reason: 'the push fails without being done', on: PUSH, answer: { status: 502 } },
+    { reason: 'the response to a push is lost', on: PUSH, answer: 'lost' },
+    { reason: 'the response to a new request is lost', on: opening, answer: 'lost' },
+    { reason: 'the push fails without effect', on: PUSH, answer: { status: 502 } },
   ];
-  // What all hosts share decides on these.
+  // These faults are handled by code that all hosts share.
   const ofOne: readonly Case[] = [
     { reason: 'the connection is closed before the push', on: PUSH, answer: 'cut' },
     { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
-    { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
+    { reason: 'the host limits requests', on: opening, answer: { status: 429, headers: retry } },
     {
-      reason: 'there is a secondary limit',
+      reason: 'the host has a secondary rate limit',
       on: opening,
       answer: { status: 403, headers: retry, body: { message: 'You have exceeded a secondary rate limit.' } },
     },
   ];
 
-  it('survives what a host does wrong, with one request and one commit each time', () => survives(ofEach));
+  it('survives faults of the host with one request and one commit each time', () => survives(ofEach));
 
   if (isFirstHost) {
-    it('survives what no host decides on, too', () => survives(ofOne));
+    it('survives faults that are the same on every host', () => survives(ofOne));
   }
 
   async function survives(faults: readonly Case[]): Promise<void> {
@@ -182,7 +182,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     }
   }
 
-  it('tells a refusal as it is, without the token', async () => {
+  it('prints the reason of a rejection without the token', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -209,8 +209,8 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
   });
 });
 
-describe('the branch of a request, which no host decides on', () => {
-  it('leaves what people do on the host alone', async () => {
+describe('the branch of a request', () => {
+  it("leaves other people's changes on the host alone", async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     const { repository } = host;
@@ -219,7 +219,7 @@ describe('the branch of a request, which no host decides on', () => {
     const [{ number = 0 } = {}] = host.requests;
 
     const neighbour = repository.push(`${BRANCH}-next`, { 'notes.txt': 'Of the workspace test-next.\n' });
-    await step('its branch is made anew: no other branch changes', async () => {
+    await step('after a part of the drift ends, it recreates its branch and no other branch changes', async () => {
       project.edit('day', { prompt_config: { prompt: 'Be very kind.' } });
       await project.accept();
       project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
@@ -228,7 +228,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(repository.head(`${BRANCH}-next`)).toBe(neighbour);
     });
 
-    await step('a person writes above the text: it stays', async () => {
+    await step('it keeps the text that a person added above the description', async () => {
       host.request(number).body = `Please wait for Bob.\r\n\r\n${host.request(number).body.replaceAll('\n', '\r\n')}`;
       project.edit('day', { llm_config: { temperature: 0.8 } });
       await project.accept();
@@ -237,7 +237,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
 
     const [ours] = repository.commits('main', BRANCH);
-    await step('a person commits to the branch: nothing of it is touched', async () => {
+    await step('it does not touch a branch to which a person committed', async () => {
       const theirs = repository.push(BRANCH, { 'notes.txt': 'Wait.\n' });
       project.edit('day', { llm_config: { temperature: 0.7 } });
       const { length } = host.writes;
@@ -251,7 +251,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(host.request(number).state).toBe('open');
     });
 
-    await step('a person amends the commit of voxform, with its message: that is told too', async () => {
+    await step('it reports a commit of voxform that a person amended without changing the message', async () => {
       const amended = repository.commitOn(repository.head('main'), {
         files: { 'manifests/agents.yaml': AGENTS.replace('0.5', '0.6') },
         message: ours?.message ?? '',
@@ -262,7 +262,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(repository.head(BRANCH)).toBe(amended);
     });
 
-    await step('a person moves the commit of voxform onto one of theirs: that is told too', async () => {
+    await step('it reports a commit of voxform that a person rebased', async () => {
       const theirs = repository.commitOn(repository.head('main'), {
         files: { 'notes.txt': 'x' },
         message: 'x',
@@ -276,7 +276,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(repository.head(BRANCH)).toBe(moved);
     });
 
-    await step('the branch is deleted: it is made anew, with a new request', async () => {
+    await step('after its branch is deleted, it recreates it with a new request', async () => {
       project.edit('day', { llm_config: { temperature: 0.8 } });
       host.delete(BRANCH);
       const done = await project.accept();
@@ -284,7 +284,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'open']);
     });
 
-    await step('a person closes it: it stays closed while the drift is the same', async () => {
+    await step('a request that a person closed stays closed while the drift is the same', async () => {
       const { number: second = 0 } = host.requests.at(-1) ?? {};
       host.close(second);
       const { length } = host.writes;
@@ -298,14 +298,14 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('follows its base, and writes nothing that was made for other manifests', async () => {
+  it('follows its base and does not write for other manifests', async () => {
     await using project = await DriftProject.open('github');
     const { repository } = project.host;
     project.edit('day', { llm_config: { temperature: 0.9 } });
     await project.accept();
     const before = repository.head(BRANCH);
 
-    await step('the base moves on elsewhere: the branch stays', async () => {
+    await step('it keeps the branch when the base changes in other files', async () => {
       repository.push('main', { 'README.md': 'Voices\n' });
       project.pull();
       await project.accept();
@@ -313,7 +313,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
 
     const changed = AGENTS.replace('Our agents', 'All agents');
-    await step('the file was changed on the base, and not here: that is told', async () => {
+    await step('it reports a file that was changed only on the base', async () => {
       repository.push('main', { 'manifests/agents.yaml': changed });
       const told = await project.accept();
       expect(told.code).toBe(1);
@@ -323,7 +323,7 @@ describe('the branch of a request, which no host decides on', () => {
       expect(repository.head(BRANCH)).toBe(before);
     });
 
-    await step('it is here too: the branch is made anew on the base, in one commit', async () => {
+    await step('after a pull, it recreates the branch on the base with one commit', async () => {
       project.pull();
       expect((await project.accept()).stdout).toContain('Pull request updated:');
       expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(changed.replace('0.5', '0.9'));
@@ -334,7 +334,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
   });
 
-  it('commits nothing where a person was quicker', async () => {
+  it('does not commit if a person changed the branch or the request first', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -356,7 +356,7 @@ describe('the branch of a request, which no host decides on', () => {
     expect(host.repository.head(BRANCH)).toBe(theirs);
   });
 
-  it('begins anew from a branch whose commits are all in its base', async () => {
+  it('recreates a branch whose commits are all in its base', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
@@ -373,8 +373,8 @@ describe('the branch of a request, which no host decides on', () => {
   });
 });
 
-describe('the text of a request, which no host decides on', () => {
-  it('says in the request what cannot be written, and opens none for that alone', async () => {
+describe('the description of a request', () => {
+  it('lists the skipped changes and does not open a request for them alone', async () => {
     await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('night', { name: 'Bolt' });
@@ -402,7 +402,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(rest.stdout).toContain('Pull request closed, because only skipped changes remain:');
   });
 
-  it('keeps a text of any length within what a host takes', async () => {
+  it('fits the size limit of the host', async () => {
     const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
     await using project = await DriftProject.open('github');
     project.edit('day', { prompt_config: { prompt: long } });
@@ -413,7 +413,7 @@ describe('the text of a request, which no host decides on', () => {
     expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
   });
 
-  it('never sends a secret that somebody wrote into a field', async () => {
+  it('never contains a secret from a field', async () => {
     await using project = await DriftProject.open('github');
     project.edit('day', {
       prompt_config: { prompt: 'Use a-long-secret-key.' },
@@ -432,7 +432,7 @@ describe('the text of a request, which no host decides on', () => {
   });
 });
 
-it('tells what is missing before it sends anything', async () => {
+it('checks its prerequisites before it sends a request', async () => {
   await using project = await DriftProject.open('github');
   project.edit('day', { llm_config: { temperature: 0.9 } });
   const unset = await project.runWith({ GITHUB_TOKEN: '' }, 'accept', '--pull-request', '--auto-approve');

@@ -66,7 +66,7 @@ interface Applied {
   edit(address: string, patch: { readonly [field: string]: Json }): void;
 }
 
-/** The workspace with everything applied, and its records' ids by address. */
+/** Applies the workspace and returns its records' ids by address. */
 async function applied(workspace: TestWorkspace): Promise<Applied> {
   const { folder, emulator } = workspace;
   await folder.write('voxform.yaml', projectFile(emulator, PATCHES));
@@ -91,10 +91,10 @@ async function applied(workspace: TestWorkspace): Promise<Applied> {
 }
 
 describe('accept', () => {
-  it('writes every drifted value where it comes from, and the next plan has nothing to do', async () => {
+  it('writes each drifted value to its source, so that the next plan has no changes', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit, ids } = await applied(workspace);
-    // The answer to a number's create shows no links: this makes the state remember that there were none.
+    // The response to the create of a number has no links. The second apply records that there are none.
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     await step('values of an agent, a user and a number change in the dashboard', () => {
       edit('Agent/day', {
@@ -126,7 +126,7 @@ describe('accept', () => {
       return dry;
     });
 
-    await step('accept makes these edits, each in the file that holds the value', async () => {
+    await step('accept makes these edits, each in the file that contains the value', async () => {
       const { code, stdout } = await run('accept', '--auto-approve');
       expect(code).toBe(0);
       expect(stdout).toBe(dry.stdout);
@@ -146,7 +146,7 @@ describe('accept', () => {
       );
     });
 
-    await step('plan, drift, apply and accept find nothing more', async () => {
+    await step('plan, drift, apply and accept find no further changes', async () => {
       expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
       expect((await run('drift')).code).toBe(0);
       expect((await run('apply', '--auto-approve')).code).toBe(0);
@@ -157,7 +157,7 @@ describe('accept', () => {
     });
   });
 
-  it('writes what it can, says what it cannot, and shows no secret', async () => {
+  it('writes the values that it can, reports the others and prints no secret', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit } = await applied(workspace);
     edit('Agent/night', { name: 'Acme & Sons', prompt_config: { prompt: 'Be silent.' } });
@@ -174,7 +174,7 @@ describe('accept', () => {
     expect(stdout).not.toContain('a-long-secret-key');
   });
 
-  it('writes no value that contains a secret, nor does a rollback', async () => {
+  it('does not write a value that contains a secret, in accept or in rollback', async () => {
     await using workspace = await testWorkspace(FILES);
     const { ids, run, read, edit } = await applied(workspace);
     edit('Agent/night', { prompt_config: { prompt: 'Say a-long-secret-key.' } });
@@ -189,7 +189,7 @@ describe('accept', () => {
     expect(await read('manifests/agents.yaml')).toBe(AGENTS);
   });
 
-  it('takes the platform for right where the manifest moved too', async () => {
+  it('prefers the value of the platform if the manifest changed too', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit } = await applied(workspace);
     edit('Agent/night', { prompt_config: { prompt: 'Be silent.' } });
@@ -207,7 +207,7 @@ describe('accept', () => {
     expect(resources.flatMap(({ changes }) => changes.map((change) => change.path))).toEqual(['name']);
   });
 
-  it('is about the resources that are named, writes nothing without approval, and says what is missing', async () => {
+  it('accepts only the named resources, after approval, and reports missing records', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit, ids } = await applied(workspace);
     edit('Agent/day', { name: 'Day shift' });
@@ -220,20 +220,20 @@ describe('accept', () => {
       expect(await read('manifests/agents.yaml')).toBe(AGENTS);
     });
 
-    await step('an unknown address is refused', async () => {
+    await step('it refuses an unknown address', async () => {
       const misspelt = await run('accept', 'Agent/dya');
       expect(misspelt.stderr).toContain('error: Agent/dya: no such resource; did you mean "Agent/day"?');
       expect((await run('accept', 'day')).code).toBe(64);
     });
 
-    await step('without approval nothing is written', async () => {
+    await step('it writes nothing without approval', async () => {
       const unasked = await run('accept');
       expect(unasked.code).toBe(1);
       expect(unasked.stderr).toContain('--auto-approve');
       expect(await read('manifests/agents.yaml')).toBe(AGENTS);
     });
 
-    await step('a missing record cannot be accepted', async () => {
+    await step('it cannot accept a missing record', async () => {
       workspace.emulator.dashboard.remove('agents', ids['Agent/night'] ?? '');
       const gone = await run('accept', '--dry-run');
       expect(gone.code).toBe(1);
@@ -241,7 +241,7 @@ describe('accept', () => {
     });
   });
 
-  it('keeps modes and links, and follows no link out of the project', async () => {
+  it('keeps file modes and links, and does not follow a link out of the project', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit } = await applied(workspace);
     const at = (name: string): string => path.join(workspace.folder.root, name);
@@ -258,7 +258,7 @@ describe('accept', () => {
       expect((await stat(at('prompts/day.md'))).isFile()).toBe(true);
     });
 
-    await step('a link out of the project is refused', async () => {
+    await step('it refuses a link out of the project', async () => {
       const outside = path.join(workspace.folder.root, '..', `${path.basename(workspace.folder.root)}-outside.yaml`);
       await writeFile(outside, await read('manifests/agents.yaml'));
       await rm(at('manifests/agents.yaml'));

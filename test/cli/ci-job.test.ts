@@ -25,19 +25,19 @@ it.each([
     says: 'without encryption',
   },
   {
-    reason: 'an address that is none',
+    reason: 'an invalid address',
     env: { ...gitlab, CI_API_V4_URL: 'gitlab', VOXFORM_GITLAB_TOKEN: TOKEN },
     code: 1,
     says: 'not valid',
   },
-])('ci comment names what is missing: $reason', async ({ env, code, says }) => {
+])('ci comment reports the missing or invalid input: $reason', async ({ env, code, says }) => {
   await using folder = await temporaryFolder({ 'plan.md': 'a plan\n' });
   const ended = await command(['ci', 'comment', 'plan.md'], { cwd: folder.root, env });
   expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(says)]);
   expect(ended.stderr).not.toContain(TOKEN);
 });
 
-it('ci comment writes nothing in a job without a request, or without a file', async () => {
+it('ci comment writes nothing in a job without a request or without a file', async () => {
   await using host = await GithubHost.start();
   await using folder = await temporaryFolder({ 'push.json': '{}', 'pull.json': '{ "pull_request": { "number": 7 } }' });
   const token = host.tokenFor({ 'pull-requests': 'write' });

@@ -23,7 +23,7 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     return new Map(resources.map(({ address, id, url }) => [address, { id, url }]));
   };
 
-  const ids = await step('the draft that an apply has created', async () => {
+  const ids = await step('the new agent in the result of apply', async () => {
     const applied = await urls('apply', '--auto-approve');
     const day = applied.get('Agent/day');
     expect(day?.url).toBe(`${APP}/agents/${day?.id}`);
@@ -40,7 +40,7 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     'WorkspaceUser/jo': `${APP}/users`,
     'Agent/night': `${APP}/agents/${night}`,
   };
-  await step('a plan, in every format', async () => {
+  await step('the resources of a plan in every format', async () => {
     const planned = await urls('plan');
     expect(planned.get('Webhook/hook')?.url).toBeUndefined();
     for (const [address, url] of Object.entries(expected)) {
@@ -50,7 +50,7 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     }
   });
 
-  await step('an unknown create, where it happens and later', async () => {
+  await step('an unknown create in apply, plan, status and state resolve', async () => {
     emulator.faults.add({
       match: { method: 'POST' },
       fault: { status: 201, commit: true, body: { data: { id: ' ' } } },
@@ -73,7 +73,7 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     expect((await workspace.run('orphans')).stdout).toContain(expected['Agent/night']);
   });
 
-  await step('a word that no kind has', async () => {
+  await step('an unknown kind in the settings', async () => {
     await folder.write('voxform.yaml', projectFile(emulator, `    dashboard: { agnet: "${APP}/{id}" }\n`));
     const { code, stdout } = await workspace.run('validate', '--output', 'json');
     expect(code).toBe(1);
@@ -83,7 +83,7 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
   });
 });
 
-it('links the list of records where many share a step or an unknown create', async () => {
+it('links the list of records if many resources share a step or an unknown create', async () => {
   const names = Array.from({ length: 9 }, (_, index) => `a${index}`);
   await using workspace = await testWorkspace({
     'manifests/a.yaml': names.map((name) => agentManifest(name)).join('---\n'),
@@ -93,7 +93,7 @@ it('links the list of records where many share a step or an unknown create', asy
   await folder.write('voxform.yaml', projectFile(emulator, links));
   const linked = new RegExp(`${APP}/agents(?![/\\w])`);
 
-  await step('unknown creates are one item of a plan, and of recover', async () => {
+  await step('unknown creates share one item of a plan', async () => {
     const odd = {
       match: { method: 'POST' },
       fault: { status: 201, commit: false, body: { data: { id: ' ' } } },
@@ -109,7 +109,7 @@ it('links the list of records where many share a step or an unknown create', asy
     expect((await workspace.run('plan', '--output', 'markdown')).stdout).toMatch(linked);
     expect((await workspace.run('plan', '--full')).stdout.match(/state resolve/g)).toHaveLength(9);
   });
-  await step('one that is resolved names the list', async () => {
+  await step('the result of state resolve', async () => {
     const { stdout } = await workspace.run('state', 'resolve', 'Agent/a0', '--not-created');
     expect(stdout).toMatch(linked);
     await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');

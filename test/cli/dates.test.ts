@@ -5,7 +5,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 describe('dates of the command line', () => {
   it.each(['2026-01-31', '2024-02-29', '2026-01-31T09:30', '2026-01-31T23:59:59.5Z', '2026-01-31 09:30:00+02:00'])(
-    'takes %s',
+    'accepts %s',
     (text) => {
       expect(checkedDateOrTime(text)).toBe(text);
     },

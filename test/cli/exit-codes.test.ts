@@ -11,24 +11,32 @@ describe('wrong usage', () => {
     [[], 'Usage: voxform', 'no command'],
     [['pln'], 'did you mean "plan"?', 'a misspelt command'],
     [['plan', '--detailed-exitcod'], 'did you mean "--detailed-exitcode"?', 'a misspelt flag'],
-    [['plan', '--output', 'xml'], 'Expected one of text, json', 'a form that does not exist'],
-    [['plan', '--output', 'jsn'], 'did you mean "json"?', 'a misspelt form'],
+    [['plan', '--output', 'xml'], 'Expected one of text, json', 'an unknown format'],
+    [['plan', '--output', 'jsn'], 'did you mean "json"?', 'a misspelt format'],
     [['completion', 'fihs'], 'did you mean "fish"?', 'a misspelt argument'],
     [['state', 'lsit'], 'voxform state --help', 'a misspelt command of a group'],
     [['help', 'pln'], 'did you mean "plan"?', 'help of a misspelt command'],
-    [['versions', 'Agent/a', '--diff', 'pub'], 'published or a whole number', 'no version'],
-    [['plan', '--concurrency', '0'], 'whole number', 'no concurrency'],
-    [['plan', '--concurrency', '257'], 'auto or a whole number between 1 and 256', 'more than anybody needs'],
+    [['versions', 'Agent/a', '--diff', 'pub'], 'published or a whole number', 'an invalid version'],
+    [['plan', '--concurrency', '0'], 'whole number', 'a concurrency of 0'],
+    [['plan', '--concurrency', '257'], 'auto or a whole number between 1 and 256', 'a concurrency above the maximum'],
     [['plan', '--concurrency', 'fast'], 'auto or a whole number', 'a word as concurrency'],
     [['plan', '--target', 'support-line'], 'Kind/name', 'an address without a kind'],
     [['plan', '--selector', 'team'], 'team=support', 'a label without a value'],
     [['apply', 'a.plan', 'b.plan'], 'too many arguments', 'two plans'],
     [['import', 'Agent/x'], 'import needs ADDRESS and ID', 'an import without an id'],
     [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
-    [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
-    [['emulator', '--api-key', ''], 'Expected a text that is not empty', 'an unset variable'],
-    [['emulator', '--behaviour', '{"putt":1}'], '--behaviour: unknown setting putt; did you mean "put"?', 'a switch'],
-    [['emulator', '--behaviour', '{"shows":{"x":1}}'], '--behaviour: shows: unknown setting x', 'an inner switch'],
+    [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its outcome'],
+    [['emulator', '--api-key', ''], 'Expected a text that is not empty', 'an empty value'],
+    [
+      ['emulator', '--behaviour', '{"putt":1}'],
+      '--behaviour: unknown setting putt; did you mean "put"?',
+      'an unknown setting',
+    ],
+    [
+      ['emulator', '--behaviour', '{"shows":{"x":1}}'],
+      '--behaviour: shows: unknown setting x',
+      'an unknown nested setting',
+    ],
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],
   ])('%j', async (args, message) => {
     await using folder = await temporaryFolder();
@@ -38,7 +46,7 @@ describe('wrong usage', () => {
   });
 });
 
-describe('an address that nothing has', () => {
+describe('an unknown address', () => {
   it.each([
     ['plan', '--target', 'Agent/nope'],
     ['plan', '--target', 'Webhook/*'],
@@ -54,7 +62,7 @@ describe('an address that nothing has', () => {
     ['state', 'show', 'Agent/nope'],
     ['state', 'mv', 'Agent/nope', 'Agent/other'],
     ['state', 'rm', 'Agent/nope'],
-  ])('is wrong usage, and nothing is sent: %j', async (...args) => {
+  ])('is wrong usage and sends no request: %j', async (...args) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const { code, stderr } = await workspace.run(...args);
     expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(/Agent\/nope|Webhook\/\*/) });
@@ -86,7 +94,7 @@ describe('help and version', () => {
 
 describe('a result that cannot be written', () => {
   it.each(['--version', '--help', 'schema'])(
-    'is an error where the disk is full, and none where the reader left: %s',
+    'is an error if the disk is full, and no error if the reader is gone: %s',
     async (word) => {
       await using folder = await temporaryFolder();
       await using full = await open('/dev/full', 'w');
@@ -102,15 +110,15 @@ describe('a result that cannot be written', () => {
   );
 });
 
-describe('failures that a person can mend', () => {
-  it('says how to make a project where there is none', async () => {
+describe('failures that a person can fix', () => {
+  it('a missing project file has a hint to voxform init', async () => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await voxform(['plan'], { cwd: folder.root });
     expect(code).toBe(1);
     expect(stderr).toMatch(/no voxform\.yaml[\s\S]*voxform init/);
   });
 
-  it('reports every problem in the manifests at its place, and needs no key for it', async () => {
+  it('problems in manifests are reported with their location and without a key', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('a').replace('prompt:', 'promt:'),
       'manifests/b.yaml': agentManifest('b').replace('kind: Agent', 'kind: Agnet'),
@@ -121,7 +129,7 @@ describe('failures that a person can mend', () => {
     expect(workspace.emulator.requests).toEqual([]);
   });
 
-  it('sends nothing while a manifest is wrong', async () => {
+  it('an invalid manifest prevents every request', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('a'),
       'manifests/b.yaml': agentManifest('b').replace('spec:', 'spce:'),
@@ -132,14 +140,14 @@ describe('failures that a person can mend', () => {
     expect(workspace.emulator.requests).toEqual([]);
   });
 
-  it('names the secret that holds the key when it is not set', async () => {
+  it('a missing key is reported with the name of its secret', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const { code, stderr } = await workspace.runWith({ VOXFORM_API_KEY: '' }, 'plan');
     expect(code).toBe(1);
     expect(stderr).toContain('VOXFORM_API_KEY');
   });
 
-  it('says in one message that nothing answers', async () => {
+  it('a failed connection is one message', async () => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
     await workspace.emulator.close();
     const { code, stdout, stderr } = await workspace.run('plan');
@@ -151,7 +159,7 @@ describe('failures that a person can mend', () => {
   it.each([
     ['apply', ['apply', '--auto-approve']],
     ['import', ['import', 'PhoneNumber/main', '01NOTHERE0000000000000000A']],
-  ])('takes no lock for an address that no request can reach: %s', async (_, args) => {
+  ])('an unusable address is reported before the state is locked: %s', async (_, args) => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
     const { code, stderr } = await workspace.runWith({ VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` }, ...args);
     expect(code).toBe(1);
@@ -159,7 +167,7 @@ describe('failures that a person can mend', () => {
     expect(existsSync(path.join(workspace.folder.root, '.voxform'))).toBe(false);
   });
 
-  it('says that the key was refused, and never shows it', async () => {
+  it('a rejected key is reported and never printed', async () => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER }, { apiKey: 'another key' });
     const { code, stderr } = await workspace.run('plan');
     expect(code).toBe(1);

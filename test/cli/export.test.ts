@@ -16,7 +16,7 @@ async function post(workspace: TestWorkspace, what: string, body: JsonObject): P
   return ((await answer.json()) as { data: { id: string } }).data.id;
 }
 
-/** What people made in the dashboard: two agents, the second of which nothing mentions, a number and a webhook. */
+/** Creates two agents, a number and a webhook as people do in the dashboard. No record refers to the second agent. */
 async function byHand(workspace: TestWorkspace): Promise<{ agent: string; unheard: string; hook: string }> {
   const { dashboard } = workspace.emulator;
   const base = dashboard.addKnowledgeBase({ name: 'FAQ' });
@@ -31,7 +31,7 @@ async function byHand(workspace: TestWorkspace): Promise<{ agent: string; unhear
   return { agent, unheard, hook: await post(workspace, 'webhooks', { url: 'https://example.com/hook' }) };
 }
 
-/** Every file of a folder with its text. */
+/** Returns every file of a folder with its content. */
 async function tree(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
@@ -47,7 +47,7 @@ function flat(text: string): string {
 }
 
 describe('export', () => {
-  it('asks for no key that the platform does not need, and warns of tokens in URLs', async () => {
+  it('requests only keys that the platform needs, and warns of tokens in URLs', async () => {
     await using workspace = await testWorkspace(FILES);
     const agent = (name: string, provider: string) =>
       post(workspace, 'agents', { name, llm_config: { provider, model: 'm' } });
@@ -90,11 +90,11 @@ describe('export', () => {
     ['https://hooks.example.com/services/T0000/B0000/XyZ1xyz2XYZ3xyz4abcd', 'path'],
     ['https://example.com/hook/0d0e7b2a-1f5c-4f0e-9a3b-0123456789ab/in', 'path'],
     ['https://example.com/hook/aBcDeFgHiJkLmNoPqRsTuV', 'path'],
-  ])('takes %s for a URL with a token: %s', (url, part) => {
+  ])('finds a token in %s: %s', (url, part) => {
     expect(tokenPart(url)).toBe(part);
   });
 
-  it('writes a project whose plan adopts everything, the same each time', async () => {
+  it('writes a project whose plan adopts every record, with the same files each time', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const { unheard, hook } = await byHand(workspace);
@@ -131,7 +131,7 @@ describe('export', () => {
     expect(await tree(path.join(workspace.folder.root, 'out/two'))).toEqual(files);
   });
 
-  it('reads a workspace from above the project that manages it', async () => {
+  it('reads a workspace from a folder above its project', async () => {
     await using workspace = await testWorkspace({ 'client/manifests/a.yaml': agentManifest('reception') });
     const { url, workspaceId } = workspace.emulator;
     await rename(`${workspace.folder.root}/voxform.yaml`, `${workspace.folder.root}/client/voxform.yaml`);
@@ -148,7 +148,7 @@ describe('export', () => {
     expect(Object.keys(await tree(`${workspace.folder.root}/copy`))).toContain('voxform.yaml');
   });
 
-  it('keeps the names that the project has, and writes one file a kind when asked', async () => {
+  it('keeps the names of the project, and writes one file per kind on request', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('front-desk').replace(
         '\n  name: front-desk\n  prompt',
@@ -178,7 +178,7 @@ describe('export', () => {
     expect(flat(other.stderr)).toContain('older manifests may declare the same records');
   });
 
-  it('cuts long lists, and gives them in full when asked', async () => {
+  it('shortens long lists, and prints them in full with --verbose', async () => {
     await using workspace = await testWorkspace({});
     const ids = Array.from({ length: 25 }, (_, index) => `01GONE${index}`);
     const short = await workspace.run('export', '--out', 'one', '--agents', ...ids);
@@ -188,7 +188,7 @@ describe('export', () => {
     expect(whole.stdout).not.toContain('more');
   });
 
-  it('offers the secrets that the project has, once each', async () => {
+  it('suggests each secret of the project once', async () => {
     const withKey = (name: string) => `${agentManifest(name)}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`;
     await using workspace = await testWorkspace({
       'manifests/a.yaml': withKey('day'),
@@ -203,7 +203,7 @@ describe('export', () => {
     expect(Object.values(files).join('\n')).not.toContain(env.OPENAI_API_KEY);
   });
 
-  it('writes over a voxform.yml, and makes no second project file', async () => {
+  it('overwrites a voxform.yml and does not create a second project file', async () => {
     await using workspace = await testWorkspace(FILES);
     await byHand(workspace);
     await workspace.folder.write('out/voxform.yml', 'version: 1\n');
@@ -214,7 +214,7 @@ describe('export', () => {
     expect((await workspace.run('-C', 'out', 'validate')).stdout).toContain('Valid');
   });
 
-  it('says what could not be found', async () => {
+  it('reports records that it did not find', async () => {
     await using workspace = await testWorkspace({});
     workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });
     const { code, stdout } = await workspace.run('export', '--out', 'out');
@@ -225,12 +225,12 @@ describe('export', () => {
   });
 
   it.each([
-    ['a folder with something in it', ['--out', '.'], 1, 'is not empty'],
+    ['a folder that is not empty', ['--out', '.'], 1, 'is not empty'],
     ['a file', ['--out', 'voxform.yaml'], 1, 'not a folder'],
     ['no folder', [], 64, '--out <dir>'],
     ['a folder without a name', ['--out', ''], 64, '--out <dir>'],
-    ['a day that is none', ['--out', 'out', '--calls-from', 'monday'], 64, '2026-01-31'],
-    ['a list that is not there', ['--out', 'out', '--agents-from', 'none.txt'], 1, 'cannot read none.txt'],
+    ['an invalid date', ['--out', 'out', '--calls-from', 'monday'], 64, '2026-01-31'],
+    ['a missing list', ['--out', 'out', '--agents-from', 'none.txt'], 1, 'cannot read none.txt'],
   ])('refuses %s', async (_, args, expected, message) => {
     await using workspace = await testWorkspace({});
     const before = await tree(workspace.folder.root);
@@ -241,7 +241,7 @@ describe('export', () => {
     expect(workspace.emulator.requests).toEqual([]);
   });
 
-  it('writes nothing of a workspace that is not the configured one', async () => {
+  it('writes nothing if the records belong to another workspace', async () => {
     await using workspace = await testWorkspace({});
     const { agent } = await byHand(workspace);
     const { dashboard, world } = workspace.emulator;
@@ -256,7 +256,7 @@ describe('export', () => {
     expect(await readdir(workspace.folder.root)).toEqual(['voxform.yaml']);
   });
 
-  it('passes over what belongs to another workspace, and says so of what it had heard of', async () => {
+  it('skips records of other workspaces, and reports those that were named', async () => {
     await using workspace = await testWorkspace({}, { behaviour: { seesOtherWorkspace: true } });
     const { agent, unheard } = await byHand(workspace);
     workspace.emulator.dashboard.edit('agents', unheard, { workspace_id: '01ANOTHER' });
@@ -271,13 +271,13 @@ describe('export', () => {
 });
 
 describe('an export that is killed', () => {
-  it('leaves nothing of what it read, however much that was', { tags: ['long'] }, async () => {
+  it('leaves no file, also after it read many records', { tags: ['long'] }, async () => {
     const arrived = Promise.withResolvers<void>();
     const opened = Promise.withResolvers<void>();
     await using workspace = await testWorkspace(
       { 'tmp/.keep': '' },
       {
-        // What is asked for last: everything else was read by then.
+        // This request is the last one: the export has read everything else by then.
         async onRequest({ path: asked }) {
           if (!asked.includes('/knowledge-bases')) return undefined;
           arrived.resolve();
@@ -307,12 +307,12 @@ describe('an export that is killed', () => {
 describe('the placeholder of an export', () => {
   it.each([
     [
-      'of a secret',
+      'for a secret',
       { OPENAI_API_KEY: 'voxform-export-placeholder' },
       'the secret OPENAI_API_KEY still has the placeholder',
     ],
-    ['of the API key', { VOXFORM_API_KEY: 'voxform-export-placeholder' }, 'VOXFORM_API_KEY still has the placeholder'],
-  ])('%s is never sent', async (_, env, message) => {
+    ['for the API key', { VOXFORM_API_KEY: 'voxform-export-placeholder' }, 'VOXFORM_API_KEY still has the placeholder'],
+  ])('is never sent %s', async (_, env, message) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': `${agentManifest('a')}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`,
     });

@@ -9,22 +9,22 @@ import { type CommandResult, command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
-/** Not on loopback, where a state begins without asking. */
+/** Not on loopback, where a state is created without state init. */
 const BASE_URL = 'http://voice.example.com';
 
 const APPLY = ['apply', '--auto-approve'];
 
 interface FarPlatform extends AsyncDisposable {
   readonly workspace: TestWorkspace;
-  /** Runs the command in a folder, on a machine that remembers nothing of earlier runs. */
+  /** Runs the command in a folder, on a machine without marks of earlier runs. */
   run(...args: string[]): ReturnType<TestWorkspace['run']>;
-  /** The same on a terminal, where a person types this. */
+  /** Runs the command on a terminal on which a person types this text. */
   onTerminal(typed: string, ...args: string[]): Promise<CommandResult>;
   configure(state: string): Promise<void>;
   git(...args: string[]): string;
 }
 
-/** A clone of a repository with one agent, for a platform that only a proxy reaches. */
+/** A clone of a repository with one agent, for a platform that is only reachable through a proxy. */
 async function farPlatform(): Promise<FarPlatform> {
   const workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
   const proxy: ConnectProxy = await connectProxy(Number(new URL(workspace.emulator.url).port));
@@ -65,7 +65,7 @@ async function farPlatform(): Promise<FarPlatform> {
 const words = (text: string): string => text.replace(/\s+/g, ' ');
 
 describe('a first state', () => {
-  it('is begun without a terminal only after state init, if anything would be created', {
+  it('needs state init without a terminal if a record would be created', {
     tags: ['long'],
   }, async () => {
     await using far = await farPlatform();
@@ -80,13 +80,13 @@ describe('a first state', () => {
     expect(far.workspace.writes()).toBe(1);
   });
 
-  it('is begun without state init if nothing would be created', { tags: ['long'] }, async () => {
+  it('needs no state init if no record would be created', { tags: ['long'] }, async () => {
     await using far = await farPlatform();
     await rm(path.join(far.workspace.folder.root, 'manifests'), { recursive: true });
     expect((await far.run(...APPLY)).code).toBe(0);
   });
 
-  it('is not begun if the repository has a state of the workspace that the settings no longer name', {
+  it('is refused if the repository has a state of this workspace that the settings do not name', {
     tags: ['long'],
   }, async () => {
     await using far = await farPlatform();
@@ -115,7 +115,7 @@ describe('a first state', () => {
 });
 
 describe('manifests that may be older than those applied last', () => {
-  /** A repository whose second commit, with a further agent, was applied. */
+  /** Returns a repository whose two commits were applied. */
   async function applied(
     state = '{ backend: local }',
   ): Promise<FarPlatform & { readonly older: string; readonly newer: string }> {
@@ -132,7 +132,7 @@ describe('manifests that may be older than those applied last', () => {
     return { ...far, older: await commit('Old.'), newer: await commit('New.') };
   }
 
-  it('are shown with a warning, and not applied without a terminal or --allow-older-commit', {
+  it('are planned with a warning, and not applied without a terminal or --allow-older-commit', {
     tags: ['long'],
   }, async () => {
     await using far = await applied();
@@ -145,25 +145,30 @@ describe('manifests that may be older than those applied last', () => {
     expect(refused.code).toBe(1);
     expect(words(refused.stderr)).toContain('--allow-older-commit');
     await far.run('plan', '--out', 'old.plan');
-    // On a terminal a person decides, but nobody is asked about a saved plan.
+    // On a terminal, a person decides. A saved plan has no question.
     expect((await far.onTerminal('no\n', 'apply')).stderr).toContain('Type yes');
     const saved = await far.onTerminal('yes\n', 'apply', 'old.plan');
     expect([saved.code, words(saved.stderr)]).toEqual([1, expect.stringContaining('--allow-older-commit')]);
     expect(far.workspace.writes()).toBe(writes);
     expect((await far.run('apply', 'old.plan', '--allow-older-commit')).code).toBe(0);
     expect(far.workspace.writes()).toBe(writes + 1);
-    // What was applied deliberately is the last apply.
+    // A deliberate apply of an older commit is the last apply from then on.
     far.git('checkout', '-q', far.newer);
     expect((await far.run(...APPLY)).code).toBe(0);
   });
 
-  it('are told by what the clone has', { tags: ['long'] }, async () => {
+  it('are detected from the commits in the clone', { tags: ['long'] }, async () => {
     await using far = await applied('{ backend: git }');
     far.git('push', '-q', 'origin', `${far.older}:refs/heads/main`);
     const origin = `file://${far.git('remote', 'get-url', 'origin')}`;
     for (const { reason, depth, guards, warnings } of [
-      { reason: 'a full clone lacks the commit', depth: [], guards: [{ guard: 'older_commit' }], warnings: 0 },
-      { reason: 'a shallow clone cannot tell', depth: ['--depth=1'], guards: [], warnings: 1 },
+      {
+        reason: 'a full clone does not contain the commit',
+        depth: [],
+        guards: [{ guard: 'older_commit' }],
+        warnings: 0,
+      },
+      { reason: 'a shallow clone may not contain the commit', depth: ['--depth=1'], guards: [], warnings: 1 },
     ]) {
       await step(reason, async () => {
         const clone = path.join(far.workspace.folder.root, '.voxform', `clone-${warnings}`);
@@ -177,7 +182,7 @@ describe('manifests that may be older than those applied last', () => {
     }
   });
 
-  it('are current if they contain the commit, and only warned of on a branch that does not', {
+  it('are current if they contain the commit, and only cause a warning on another branch', {
     tags: ['long'],
   }, async () => {
     await using far = await applied();

@@ -25,7 +25,9 @@ sources: { voices: { path: voices, projects: ["*"] } }
 workspaces: { "*": { mode: apply } }
 `;
 
-it('is set up by an administrator, and served with rights on its two schemas alone', { tags: ['long'] }, async () => {
+it('a fleet is set up by an administrator and served with rights on its two schemas only', {
+  tags: ['long'],
+}, async () => {
   const pg = await freshDatabase();
   const role = await pg.role();
   const url = pg.urlWith({ user: role, password: 'p' });
@@ -38,11 +40,11 @@ it('is set up by an administrator, and served with rights on its two schemas alo
   });
   const env = { ACME_KEY: 'key-of-acme', FLEET_DATABASE_URL: url };
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
-  await step('which refuses to begin before, and says what to run', async () => {
+  await step('without the schemas, commands fail and name the command to run', async () => {
     for (const args of [['serve'], ['init'], ['status']]) {
       const { code, stderr } = await fleet(...args);
       if (args[0] === 'serve') expect(stderr.trim().split('\n')).toHaveLength(2);
-      expect([code, said(stderr)]).toEqual([
+      expect([code, messagesIn(stderr)]).toEqual([
         1,
         expect.stringMatching(/permission denied for database .* voxform fleet init --sql/),
       ]);
@@ -52,7 +54,7 @@ it('is set up by an administrator, and served with rights on its two schemas alo
   const script = await fleet('init', '--sql');
   expect(script.code).toBe(0);
   await pg.sql(script.stdout);
-  await step('and applies, with nothing else than these rights', async () => {
+  await step('with these rights, serve applies the workspace', async () => {
     const interrupts = new Interrupts(() => undefined);
     const serving = command(['fleet', 'serve'], { cwd: folder.root, env, interrupts });
     await expect
@@ -68,7 +70,7 @@ it('is set up by an administrator, and served with rights on its two schemas alo
     expect([...new Set(named)]).toEqual(known.map((run) => JSON.stringify(run)));
     expect((await fleet('init')).code).toBe(0);
   });
-  await step('and runs other commands over its states, for a project of another name too', async () => {
+  await step('exec runs other commands on its states, also for a renamed project', async () => {
     expect((await fleet('exec', 'voices/acme:test', '--', 'state', 'list')).stdout).toContain('Agent/a');
     const from = `{ backend: postgres, url: { $secret: FLEET_DATABASE_URL }, schema: voxform_fleet, name: "voices/acme:test" }`;
     await folder.write('voices/renamed/voxform.yaml', project);
@@ -83,8 +85,8 @@ UPDATE voxform_fleet.workspaces SET vanished_at = now() WHERE address = 'voices/
   });
 });
 
-/** What a log says, one message after another. */
-function said(stderr: string): string {
+/** Returns the messages of a log in one line. */
+function messagesIn(stderr: string): string {
   const lines = stderr.trim().split('\n');
   return lines
     .map((line) => (line.startsWith('{') ? (JSON.parse(line) as { message: string }).message : line))
@@ -97,7 +99,7 @@ interface Refusal {
   readonly prepare?: string;
   readonly options?: string;
   readonly url?: (pg: Database) => string;
-  /** True for what a process waits for that serves. */
+  /** True if serve waits for this problem to end. */
   readonly mayPass?: boolean;
   readonly message: RegExp;
 }
@@ -120,7 +122,7 @@ const refusals: readonly Refusal[] = [
     message: /: connection refused .* Start PostgreSQL, or correct the host and the port in database/,
   },
   {
-    reason: 'tables of somebody else',
+    reason: 'tables that do not belong to a fleet',
     prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
     message: /has tables that do not belong to a fleet: workspaces/,
   },
@@ -137,7 +139,7 @@ INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatib
   },
 ];
 
-it('takes over the states of the embedded database that it had before', { tags: ['long'] }, async () => {
+it('a fleet takes over the states of its former embedded database', { tags: ['long'] }, async () => {
   const pg = await freshDatabase();
   await using folder = await temporaryFolder({
     'fleet.yaml': FLEET,
@@ -165,7 +167,7 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'apply', 1000, 'none', now
   expect((await exec('list')).stdout).toContain('id-a');
 });
 
-it('runs commands that write for a project of a repository, on a machine that never served it, and notes the commit', {
+it('exec runs commands that write on a machine that never served the fleet, and records the commit', {
   tags: ['long'],
 }, async () => {
   const pg = await freshDatabase();
@@ -194,7 +196,7 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'report', 1000, '${tree}',
   ]);
 });
 
-it('keeps states in the repository that projects come from, also on a machine without their folders', {
+it('a fleet keeps states in the repository of its projects, also on a machine without their folders', {
   tags: ['long'],
 }, async () => {
   const pg = await freshDatabase();
@@ -223,7 +225,7 @@ VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, '${r
   expect(remote.git('for-each-ref', '--format=%(refname)')).toContain('refs/voxform/test');
   expect((await exec('acme', 'state', 'list')).stdout).toContain('Agent/a');
   const beta = await exec('beta', 'plan');
-  expect([beta.code, said(beta.stderr)]).toEqual([1, expect.stringContaining('state.ref')]);
+  expect([beta.code, messagesIn(beta.stderr)]).toEqual([1, expect.stringContaining('state.ref')]);
   const nowhere = {
     root: path.join(folder.root, 'nowhere'),
     host: 'h',
@@ -237,12 +239,12 @@ VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, '${r
   await expect(createStore(place, nowhere).read()).rejects.toThrow('nowhere: the folder does not exist');
 });
 
-it('gives no command of a project the secrets of the fleet file', { tags: ['long'] }, async () => {
+it('exec gives commands of a project no secrets of the fleet file', { tags: ['long'] }, async () => {
   const pg = await freshDatabase();
-  const heard: string[] = [];
+  const credentials: string[] = [];
   await using server = await TerraformServer.start({
     answer(_, { headers }) {
-      heard.push(Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString());
+      credentials.push(Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString());
       return undefined;
     },
   });
@@ -277,10 +279,10 @@ VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, 'non
     for (const words of lines) await exec(name, ...words);
     expect((await exec(name, 'plan')).stderr).toContain('FLEET_DATABASE_URL');
   }
-  expect(heard.filter((text) => text.includes(pg.url))).toEqual([]);
+  expect(credentials.filter((text) => text.includes(pg.url))).toEqual([]);
 });
 
-it('is not served over a server that is too old, and says so', { tags: ['long'] }, async () => {
+it('a fleet is not served on a server that is too old', { tags: ['long'] }, async () => {
   const { port } = await postgresServer();
   await using proxy = await TcpProxy.start(port);
   const pg = await freshDatabase();
@@ -297,7 +299,7 @@ it('is not served over a server that is too old, and says so', { tags: ['long'] 
   const env = { FLEET_DATABASE_URL: pg.urlWith({ port: proxy.port }) };
   for (const name of ['serve', 'status', 'init']) {
     const { code, stdout, stderr } = await command(['fleet', name], { cwd: folder.root, env });
-    expect([code, stdout, said(stderr)]).toEqual([
+    expect([code, stdout, messagesIn(stderr)]).toEqual([
       1,
       '',
       expect.stringMatching(/is PostgreSQL 12.9 *; voxform needs 13 or later .*Upgrade the server/),
@@ -305,7 +307,7 @@ it('is not served over a server that is too old, and says so', { tags: ['long'] 
   }
 });
 
-it('waits for a server that is down when it starts, alive and not ready', { tags: ['long'] }, async () => {
+it('serve waits for a server that is down, alive and not ready', { tags: ['long'] }, async () => {
   await using postgres = await startPostgres();
   await postgres.stop();
   await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
@@ -321,13 +323,13 @@ it('waits for a server that is down when it starts, alive and not ready', { tags
     await meanwhile();
     interrupts.raise('SIGTERM');
     const { code, stderr } = await serving;
-    return [code, said(stderr)];
+    return [code, messagesIn(stderr)];
   };
   const waiting = 'waiting for the database: cannot use .*: connection refused .*Start PostgreSQL[^:]*';
-  await step('until it is told to end', async () => {
+  await step('until a signal stops it', async () => {
     expect(await serve(async () => undefined)).toEqual([0, expect.stringMatching(`^${waiting}$`)]);
   });
-  await step('until the server is there', async () => {
+  await step('until the server accepts connections', async () => {
     const there = async (): Promise<void> => {
       await postgres.start();
       await expect.poll(probes).toBe('200,200,200');
@@ -338,7 +340,7 @@ it('waits for a server that is down when it starts, alive and not ready', { tags
 });
 
 it.each(refusals)(
-  'is not served over $reason, and says so',
+  'a fleet is not served with $reason',
   async ({ prepare, options, url = (pg) => pg.url, mayPass = false, message }) => {
     const pg = await freshDatabase(options);
     if (prepare !== undefined) await pg.sql(prepare);
@@ -348,7 +350,7 @@ it.each(refusals)(
     const refused = [['status'], ...(mayPass ? [] : [['serve']]), ...(isReached ? [['init', '--sql']] : [])];
     for (const words of refused) {
       const { code, stdout, stderr } = await command(['fleet', ...words], { cwd: folder.root, env });
-      expect([code, stdout, said(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
+      expect([code, stdout, messagesIn(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
       expect(stderr).not.toContain('not-the-password');
     }
   },

@@ -15,7 +15,7 @@ function pull(more: Partial<ListedPull>): ListedPull {
 
 const result = (name: ListedPull['workspaces'][number]['result']) => ({ address: 'a', result: name, outcome: null });
 
-it('shows each request on one line of the terminal, whatever its title, and whole to programs', () => {
+it('fleetPullsText prints each request on one line of the terminal and in full elsewhere', () => {
   const titles = ['Warmer greeting', 'very '.repeat(40), '日本語'.repeat(40), `a\u001b[31m${'x'.repeat(300)}`];
   const pulls = titles.map((title, number) =>
     pull({ title, number, workspaces: [result('changes'), result('denied')] }),
@@ -27,7 +27,7 @@ it('shows each request on one line of the terminal, whatever its title, and whol
   expect(fleetPullsText(pulls, plainStyle(100_000))).toContain('very '.repeat(40).trim());
 });
 
-it('names the status as in JSON, and says below what is wrong', () => {
+it('fleetPullsText prints the status as in JSON and the problems below the table', () => {
   const problem = '1 workspace failed';
   const text = fleetPullsText(
     [pull({ status: 'failed', problem }), pull({ number: 40, state: 'merged', problem: 'an old problem' })],
@@ -39,7 +39,7 @@ it('names the status as in JSON, and says below what is wrong', () => {
   expect(text).not.toContain('old problem');
 });
 
-it('says since when nobody looks at the host, and since when the host is away', () => {
+it('pullWarnings says since when no process runs and since when the host fails', () => {
   const at = '2030-01-02T12:00:00Z';
   const shown = (heard: readonly [FleetStatus['processes'][number]['status'], number][], fetchedAge: number | null) =>
     ({

@@ -53,14 +53,14 @@ function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): st
   return fleetStatusText(status, createStyle({ color: false, width: 120 }), only);
 }
 
-it('tells of invalid manifests which commit is in force, and which plan waits all the same', () => {
+it('fleetStatusText names the applied commit of invalid manifests and the plan that waits for approval', () => {
   expect(textOf(invalid, address)).toMatch(/^Commit +aaaa; bbbb is invalid$/m);
   const row = /invalid .* a\.yaml:1:1 unknown kind; plan d7b1be51bf3c waits for approval$/m;
   expect(textOf(invalid)).toMatch(row);
   expect(textOf({ ...invalid, last: {} }, address)).toMatch(/^Commit +bbbb$/m);
 });
 
-it('calls no time the age of a check that never was', () => {
+it('fleetStatusText prints no age of a check that never ran', () => {
   expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(/: 1 invalid; oldest check 60 s ago$/m);
   const never = textOf(invalid, undefined, { oldestCheckAge: 60, neverChecked: 1 });
   expect(never).toMatch(/: 1 invalid; oldest check 60 s ago; 1 never checked$/m);

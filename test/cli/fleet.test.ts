@@ -14,7 +14,7 @@ import { agentManifest, projectFile } from './workspace.ts';
 const KEY = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
 const acme = 'voices/clients/acme:test';
 
-it('knows the statuses that it takes', async () => {
+it('fleet status --only accepts every status', async () => {
   const program = await createProgram(async () => undefined);
   const status = program.commands
     .find((each) => each.name() === 'fleet')
@@ -23,7 +23,7 @@ it('knows the statuses that it takes', async () => {
   expect(only?.argChoices).toEqual([...workspaceStatuses]);
 });
 
-it('tells all that keeps it from being served in the form of the log', { tags: ['long'] }, async () => {
+it('fleet serve reports startup errors in the log format', { tags: ['long'] }, async () => {
   await using folder = await temporaryFolder({ 'fleet.yaml': 'version: "1"\nsources: {}\n' });
   const messages = async (env: Record<string, string>) => {
     const { code, stderr } = await command(['fleet', 'serve'], { cwd: folder.root, env });
@@ -39,7 +39,7 @@ it('tells all that keeps it from being served in the form of the log', { tags: [
   expect(await messages({ PGPASSWORD: 'x' })).toEqual([64, expect.stringContaining('PGPASSWORD would be')]);
 });
 
-it('is served over an embedded database, and controlled by other processes', { tags: ['long'] }, async () => {
+it('a fleet runs on an embedded database and is controlled by other processes', { tags: ['long'] }, async () => {
   await using first = await startEmulator({ seed: 1, workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
   await using second = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const own = (text: string): string => text.replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY');
@@ -67,7 +67,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   const until = (what: () => Promise<boolean>): Promise<void> => expect.poll(what, { interval: 50 }).toBe(true);
   const json = async (...args: string[]) => JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
 
-  await step('which must have been served once', async () => {
+  await step('commands fail before the first serve', async () => {
     const { code, stderr } = await fleet('status');
     expect([code, stderr]).toEqual([1, expect.stringContaining('no fleet has been started in')]);
     expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('the file cannot be read');
@@ -92,12 +92,12 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     return workspaces.find((each: { address: string }) => each.address === address)?.status;
   };
 
-  await step('by one process, which another one hears', async () => {
+  await step('a second process cannot serve the fleet', async () => {
     const { code, stderr } = await fleet('serve');
     expect([code, stderr]).toEqual([1, expect.stringContaining('has been in use by process')]);
   });
 
-  const plan = await step('and waits for approval of exactly one plan', async () => {
+  const plan = await step('a workspace waits for approval of exactly one plan', async () => {
     await until(async () => (await statusOf(acme)) === 'waiting');
     const shown = await fleet('show', acme);
     expect(shown.stdout).toContain('+ Agent/a');
@@ -114,7 +114,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     return id;
   });
 
-  await step('and runs none of two workspaces that are one', async () => {
+  await step('two workspaces with the same id do not run', async () => {
     await until(async () => (await statusOf('voices/clients/twin:twin')) === 'failed');
     await until(async () => (await statusOf('voices/clients/beta:test')) === 'failed');
     const { stdout } = await fleet('status');
@@ -122,7 +122,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect(second.requests).toEqual([]);
   });
 
-  await step('and pauses, resumes and runs workspaces', async () => {
+  await step('workspaces can be paused, resumed and run', async () => {
     expect((await fleet('pause', acme, '--because', 'later')).stdout).toBe('Paused 1 workspace.\n');
     expect((await fleet('pause', acme)).stdout).toBe('Paused 0 workspaces. 1 was already paused.\n');
     const again = await fleet('pause', acme, '--because', 'a visit');
@@ -131,7 +131,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
     expect((await fleet('run', acme)).stdout).toBe('Requested 1 run.\n');
-    await step('named by patterns', async () => {
+    await step('patterns select several workspaces', async () => {
       expect((await fleet('pause', 'voices/*:test', acme)).stdout).toBe('Paused 2 workspaces.\n');
       expect((await fleet('run', '*')).stdout).toBe('Requested 1 run. Skipped 2: paused.\n');
       expect((await fleet('resume', '*')).stdout).toBe('Resumed 2 workspaces. 1 was not paused.\n');
@@ -153,7 +153,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     }
   });
 
-  await step('and shows plans, and never a check that was not made', async () => {
+  await step('the status shows plans and workspaces that were never checked', async () => {
     const { stdout } = await fleet('status');
     expect(stdout).toMatch(/^3 workspaces: .*; 2 never checked$/m);
     expect(stdout).toMatch(new RegExp(`${acme} +waiting .* plan ${plan}$`, 'm'));
@@ -161,7 +161,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
   });
 
-  await step('and spells the names of fields in JSON as all other commands do', async () => {
+  await step('JSON field names are in snake case', async () => {
     const told = await json(acme);
     expect(told).toMatchObject({
       workspaces: [
@@ -176,7 +176,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect(names.filter((name) => /[A-Z]/.test(name))).toEqual([]);
   });
 
-  await step('and tells who rejected a plan, and how to approve it after all', async () => {
+  await step('a rejection shows who rejected the plan and how to approve it after all', async () => {
     const { stdout } = await fleet('reject', acme, plan.slice(0, 4), '--because', 'not today');
     const approve = `voxform fleet approve ${acme} ${plan}`;
     expect(stdout).toBe(`Rejected plan ${plan} of ${acme}. To approve it after all: ${approve}\n`);
@@ -186,7 +186,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect(shown).toMatch(new RegExp(`^Approve +${approve}$`, 'm'));
   });
 
-  await step('and applies what was approved, whose answer is lost', async () => {
+  await step('a create without an answer is unknown after the apply of an approved plan', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await fleet('pause', acme);
     expect(await fleet('approve', acme, plan.slice(0, 6))).toMatchObject({
@@ -201,7 +201,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     );
   });
 
-  await step('and runs the command that a person answers with, while it is served', async () => {
+  await step('exec runs the command that resolves it while the fleet is served', async () => {
     const shown = await fleet('exec', acme, 'plan');
     expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain(
       `voxform fleet exec ${acme} -- state resolve Agent/a --not-created`,
@@ -217,7 +217,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('exec', 'voices/acne:test', 'plan')).stderr).toContain('the fleet has no workspace');
   });
 
-  await step('which it then has', async () => {
+  await step('the workspace is in sync afterwards', async () => {
     await until(async () => (await statusOf(acme)) === 'in-sync');
     expect((await fleet('status', acme)).stdout).toContain('1 with manual steps');
     expect(first.world.agents.size).toBe(1);
@@ -228,7 +228,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme, '--only', 'failed')).stdout).toBe('No workspace matches.\n');
   });
 
-  await step('and goes on where it ended, with the same records', async () => {
+  await step('the next process continues with the same records', async () => {
     const { code, stderr } = await end();
     expect([code, stderr]).toEqual([0, expect.stringContaining('stopped')]);
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
@@ -244,7 +244,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('exec', acme, 'plan')).code).toBe(0);
   });
 
-  await step('and runs what needs no newest manifests over a broken project file', async () => {
+  await step('commands that do not need the newest manifests run with an invalid project file', async () => {
     await folder.write('voices/clients/acme/voxform.yaml', `${own(projectFile(first))}x: [\n`);
     const endAgain = await begin();
     await until(async () => (await statusOf(acme)) === 'invalid');

@@ -31,7 +31,7 @@ const run = (folder: Folder, ...args: string[]) => command(['fmt', ...args], { c
 const read = (folder: Folder, name: string): Promise<string> => readFile(path.join(folder.root, name), 'utf8');
 
 describe('fmt', () => {
-  it('formats the manifests and the project file, and then has nothing to do', async () => {
+  it('formats the manifests and the project file, and then finds no changes', async () => {
     await using folder = await temporaryFolder({
       'voxform.yaml': VOXFORM.replace('version: 1\n', '').concat('version: 1\n'),
       'manifests/a.yaml': UNTIDY,
@@ -56,7 +56,7 @@ describe('fmt', () => {
     expect(await run(folder, '--check')).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('reports what is wrong in a file, leaves it alone and formats the others', async () => {
+  it('reports an invalid file, leaves it unchanged and formats the others', async () => {
     await using folder = await temporaryFolder({
       'voxform.yaml': VOXFORM,
       'manifests/a.yaml': UNTIDY,
@@ -70,8 +70,8 @@ describe('fmt', () => {
     expect(await read(folder, 'manifests/broken.yaml')).toBe(BROKEN);
   });
 
-  it('names no file as changed where one of them cannot be written', async () => {
-    // As long as a name may be: the draft beside it would need a longer one.
+  it('reports no file as changed if one of them cannot be written', async () => {
+    // The name has the maximum length, so the temporary file cannot have a longer one.
     const long = `${'n'.repeat(250)}.yaml`;
     await using folder = await temporaryFolder({ 'a.yaml': UNTIDY, [long]: UNTIDY });
     const { code, stdout, stderr } = await run(folder, '.');
@@ -80,7 +80,7 @@ describe('fmt', () => {
     expect(await read(folder, 'a.yaml')).toBe(UNTIDY);
   });
 
-  it('formats the files and folders that are named, inside the folder only', async () => {
+  it('formats the named files and folders, only inside the project folder', async () => {
     await using folder = await temporaryFolder({ 'x/a.yaml': UNTIDY, 'y.yaml': UNTIDY, 'z.yaml': UNTIDY });
     expect(await run(folder, 'x', 'y.yaml')).toMatchObject({ code: 0, stdout: 'x/a.yaml\ny.yaml\n' });
     expect(await read(folder, 'z.yaml')).toBe(UNTIDY);

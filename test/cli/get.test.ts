@@ -8,7 +8,7 @@ const FILES = {
   'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
 };
 
-/** Makes a record as another client of the API would; its id. */
+/** Creates a record as another client of the API would, and returns its id. */
 async function post({ emulator }: TestWorkspace, collection: string, body: object): Promise<string> {
   const answer = await fetch(`${emulator.url}/api/v1/${collection}`, {
     method: 'POST',
@@ -19,7 +19,7 @@ async function post({ emulator }: TestWorkspace, collection: string, body: objec
 }
 
 describe('get', () => {
-  it('reads everything that the API can show', async () => {
+  it('reads all types of records of the API', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard, world } = workspace.emulator;
     await workspace.run('apply', '--auto-approve');
@@ -53,7 +53,7 @@ describe('get', () => {
     expect(workspace.writes()).toBe(2);
   });
 
-  it('asks for no page more than its reader takes', async () => {
+  it('requests no more pages than its reader reads', async () => {
     await using workspace = await testWorkspace(FILES);
     for (let index = 0; index < 950; index++) workspace.emulator.dashboard.recordCall({ agent_id: 'x' });
     const limited = await workspace.run('get', 'calls', '--limit', '150', '--output', 'jsonl');
@@ -67,7 +67,7 @@ describe('get', () => {
     expect(workspace.emulator.requests.length - 2).toBeLessThan(10);
   });
 
-  it('shows a field of an odd form as it came', async () => {
+  it('prints a field with an unexpected type as the platform returned it', async () => {
     await using workspace = await testWorkspace(FILES);
     const odd = { id: '01ODDRECORD000000000000001', name: 'odd', version: { major: 2 }, llm_config: ['x'] };
     const body = { data: odd };
@@ -77,7 +77,7 @@ describe('get', () => {
   });
 
   it.each(['whole', 'unmarked', 'ignoresCursor', 'refusesQuery'] as const)(
-    'reads users once whose list the platform gives as %s, and invoices without a limit',
+    'reads each user once if the platform returns the list as %s, and invoices without a limit',
     async (users) => {
       const behaviour = { users, invoiceLimit: 'refused', meta: 'odd' } as const;
       await using workspace = await testWorkspace(FILES, { behaviour });
@@ -98,10 +98,10 @@ describe('get', () => {
   );
 
   it.each(['body', 'query', 'ignored'] as const)(
-    'shows the calls of the range alone where the platform reads filters in the %s',
+    'prints only the calls of the range if the platform reads filters from the %s',
     async (callFilters) => {
       await using workspace = await testWorkspace(FILES, { behaviour: { callFilters } });
-      // Ignored, the cursor is too: then there is one page.
+      // If filters are ignored, so is the cursor, and there is only one page.
       const count = callFilters === 'ignored' ? 10 : 70;
       for (let index = 0; index < count; index++) {
         const hours = index < 2 ? index : 24 + index;
@@ -124,7 +124,7 @@ describe('get', () => {
     },
   );
 
-  it('says that a platform which ignores the cursor of calls shows their first page alone', async () => {
+  it('warns that a platform that ignores the cursor of calls returns only their first page', async () => {
     await using workspace = await testWorkspace(FILES, { behaviour: { callFilters: 'ignored' } });
     for (let index = 0; index < 21; index++) workspace.emulator.dashboard.recordCall({ agent_id: 'x' });
     const { code, stderr } = await workspace.run('get', 'calls', '--from', '2030-01-01');
@@ -136,7 +136,7 @@ describe('get', () => {
     expect(JSON.parse(stdout)).toHaveLength(20);
   });
 
-  it('takes the number of an invoice, which its table shows', async () => {
+  it('accepts the number of an invoice as its id', async () => {
     await using workspace = await testWorkspace(FILES);
     const { id } = workspace.emulator.dashboard.addInvoice();
     for (const given of ['INV-0001', id]) {
@@ -145,7 +145,7 @@ describe('get', () => {
     }
   });
 
-  it('narrows calls by any field', async () => {
+  it('filters calls by any field', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard } = workspace.emulator;
     const a = dashboard.recordCall({ agent_id: 'x', cost: 0.2, duration: '00:01:00', direction: 'outbound' });
@@ -175,7 +175,7 @@ describe('get', () => {
     }
   });
 
-  it('shows a version of an agent by address or by id', async () => {
+  it('prints a version of an agent by address or by id', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const [id = ''] = workspace.emulator.world.agents.keys();
@@ -204,7 +204,7 @@ describe('get', () => {
     ]);
   });
 
-  it('finds agents that numbers, users and calls mention, and says how', async () => {
+  it('finds agents that numbers, users and calls refer to, and says how', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const { dashboard, world } = workspace.emulator;
@@ -227,7 +227,7 @@ describe('get', () => {
     expect(row(linked)).toMatch(/number \+12025550120 is linked to it$/);
     expect(row(given)).toMatch(/ann@example\.com has access to it$/);
     expect(row(called)).toContain('it had a call at ');
-    expect(row(old), 'a page of calls is looked at').toBe(undefined);
+    expect(row(old), 'only one page of calls is read').toBe(undefined);
     const paths = workspace.emulator.requests.slice(before).map(({ path }) => path.split('?', 1)[0]);
     expect(paths.filter((path) => path === '/api/v1/call-histories')).toHaveLength(1);
     expect(paths, 'three lists, then each agent').toHaveLength(3 + 5);
@@ -237,7 +237,7 @@ describe('get', () => {
     expect(ids).toEqual([own, ...[linked, given, called, old].sort()]);
   });
 
-  it('shows the address of each record and of what it refers to, in tables alone', async () => {
+  it('prints addresses of records and references in tables only', async () => {
     await using workspace = await testWorkspace({
       ...FILES,
       'manifests/number.yaml':
@@ -258,7 +258,7 @@ describe('get', () => {
     expect(raw.stdout).not.toContain('Agent/day');
   });
 
-  it('passes over other workspaces in lists, and says of one record that it is of another', async () => {
+  it('skips other workspaces in lists, and reports one record of another workspace', async () => {
     await using workspace = await testWorkspace(FILES, { behaviour: { seesOtherWorkspace: true } });
     const { dashboard } = workspace.emulator;
     const base = dashboard.addKnowledgeBase({ name: 'FAQ' });
@@ -273,13 +273,13 @@ describe('get', () => {
     expect((await workspace.run('get', 'calls')).code).toBe(1);
   });
 
-  it('shows a key that does not say when it expires as null', async () => {
+  it('prints null for the expiry of a key without one', async () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.dashboard.addApiKey({ name: 'ci' });
     expect((await workspace.run('get', 'api-keys')).stdout).toMatch(/ null\n$/);
   });
 
-  it('shows no secret of others, in whatever command, although the platform does', async () => {
+  it('prints no secret in any command if the platform returns them', async () => {
     await using workspace = await testWorkspace(
       { 'manifests/a.yaml': agentManifest('day') },
       { behaviour: { showsSecrets: true } },
@@ -293,7 +293,7 @@ describe('get', () => {
       dashboard.publishAgent(id);
       dashboard.edit('agents', id, { name: model, llm_config: { model } });
     }
-    // Another field of an odd form must not have the record shown as it came.
+    // An unexpected type of another field must not cause the whole record to be printed unchanged.
     workspace.emulator.faults.add({
       match: { method: 'GET', path: '/api/v1/api-keys' },
       fault: {
@@ -342,7 +342,7 @@ describe('get', () => {
     expect(shown.get(`get agents AGENT --output json`)).toContain('"api_key": "(secret)"');
   });
 
-  it('exits with 2 where a key expires within a time, and shows those alone', async () => {
+  it('exits with 2 if a key expires within a time, and prints only those keys', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard, world } = workspace.emulator;
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
@@ -362,7 +362,7 @@ describe('get', () => {
     expect(await expiring('12h')).toEqual({ code: 2, names: ['never'] });
   });
 
-  it('says what is wrong', async () => {
+  it('reports wrong usage and missing records', async () => {
     await using workspace = await testWorkspace(FILES);
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['get', 'agnets'], 64, 'did you mean "agents"?'],

@@ -23,8 +23,8 @@ async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Pr
   return workspace;
 }
 
-describe('a state that Git keeps', () => {
-  it('is warned of in CI, where other jobs do not see the lock, until it is moved to a ref as the warning says', {
+describe('a state in Git', () => {
+  it('causes a warning in CI until it is moved to a ref with the printed command', {
     tags: ['long'],
   }, async () => {
     await using workspace = await appliedInGit();
@@ -35,12 +35,12 @@ describe('a state that Git keeps', () => {
     const warning = `the state ${STATE} is in Git, and other jobs do not see its lock`;
     const inCi = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(inCi.code).toBe(0);
-    const said = inCi.stderr.replace(/\s+/g, ' ');
-    expect(said).toContain(warning);
+    const stderr = inCi.stderr.replace(/\s+/g, ' ');
+    expect(stderr).toContain(warning);
     expect((await workspace.run(...apply)).stderr.replace(/\s+/g, ' ')).not.toContain(warning);
 
     const [, setting = '', command = ''] =
-      /Set (state: .*) in voxform\.yaml, then run: voxform (.*)$/.exec(said.trim()) ?? [];
+      /Set (state: .*) in voxform\.yaml, then run: voxform (.*)$/.exec(stderr.trim()) ?? [];
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `${setting}\n`));
     expect(await workspace.run(...command.split(' '))).toMatchObject({ code: 0 });
     const writes = workspace.writes();
@@ -50,7 +50,7 @@ describe('a state that Git keeps', () => {
     expect(workspace.writes()).toBe(writes);
   });
 
-  it('is not begun in a checkout of CI, where it would be lost with what the job creates', async () => {
+  it('is not created in a checkout of CI, where it would be lost after the job', async () => {
     await using workspace = await testWorkspace(FILES);
     beginRepository(path.join(workspace.folder.root, '.git'), '[core]\n\tbare = false\n');
     await workspace.folder.write(
@@ -65,7 +65,7 @@ describe('a state that Git keeps', () => {
     );
   });
 
-  it('is not begun a second time in a ref where another ref has one of the same workspace', {
+  it('is not created in a ref if another ref has a state of this workspace', {
     tags: ['long'],
   }, async () => {
     await using workspace = await testWorkspace(FILES);
@@ -79,15 +79,15 @@ describe('a state that Git keeps', () => {
     };
     await configure('test');
     expect(await workspace.run('apply', '--auto-approve')).toMatchObject({ code: 0 });
-    // This machine wrote nothing for that address, as a fresh clone has not.
+    // Like a fresh clone, this machine has written no state for that address.
     await configure('prod', 'https://voice.example.com');
     const refused = await workspace.run('plan');
     expect(refused.code).toBe(1);
-    const said = refused.stderr.replace(/\s+/g, ' ');
-    expect(said).toContain(
+    const stderr = refused.stderr.replace(/\s+/g, ' ');
+    expect(stderr).toContain(
       'no state at refs/voxform/prod of origin yet, but refs/voxform/test of origin, with 1 record, belongs to the same workspace',
     );
-    expect(said).toContain("voxform state move --from '{ backend: git, ref: refs/voxform/test }'.");
+    expect(stderr).toContain("voxform state move --from '{ backend: git, ref: refs/voxform/test }'.");
 
     await configure('prod');
     const moved = await workspace.run('state', 'move', '--from', '{ backend: git, ref: refs/voxform/test }');
@@ -100,13 +100,13 @@ describe('a state that Git keeps', () => {
     { reason: 'resources far apart', names: ['after', 'zero'] },
     { reason: 'the same', names: [undefined, undefined] },
   ])(
-    'conflicts where two jobs wrote $reason, and is refused until somebody decides',
+    'is refused after two jobs wrote $reason, until a person resolves the conflict',
     { tags: ['long'] },
     async ({ names }) => {
       const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
       await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
       const job = async (name: string | undefined): Promise<void> => {
-        // A job has what Git has.
+        // A job only has the files that are in Git.
         git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
         if (name !== undefined) await workspace.folder.write('manifests/b.yaml', agentManifest(name));
         const args = name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
@@ -131,40 +131,36 @@ describe('a state that Git keeps', () => {
   it.each([
     { reason: 'in one place', names: ['night', 'noon'], style: 'merge' },
     { reason: 'far apart', names: ['after', 'zero'], style: 'merge' },
-    { reason: 'in one place, shown with their base', names: ['night', 'noon'], style: 'diff3' },
-  ])(
-    'has every record once when the printed way out of a conflict is followed: $reason',
-    { tags: ['long'] },
-    async (case_) => {
-      const [theirs = '', ours = ''] = case_.names;
-      const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
-      await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
-      const job = async (name: string): Promise<void> => {
-        await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
-        expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
-        await rm(`${workspace.folder.root}/manifests/${name}.yaml`);
-        git(workspace, 'commit', '-q', '-a', '-m', name);
-        git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
-      };
-      git(workspace, 'checkout', '-q', '-b', 'job');
-      await job(theirs);
-      git(workspace, 'checkout', '-q', 'main');
-      await job(ours);
-      expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
-      for (const name of [theirs, ours]) await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+    { reason: 'in one place, with the base in the conflict', names: ['night', 'noon'], style: 'diff3' },
+  ])('has every record once after the printed resolution of a conflict: $reason', { tags: ['long'] }, async (case_) => {
+    const [theirs = '', ours = ''] = case_.names;
+    const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
+    await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
+    const job = async (name: string): Promise<void> => {
+      await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+      expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+      await rm(`${workspace.folder.root}/manifests/${name}.yaml`);
+      git(workspace, 'commit', '-q', '-a', '-m', name);
+      git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
+    };
+    git(workspace, 'checkout', '-q', '-b', 'job');
+    await job(theirs);
+    git(workspace, 'checkout', '-q', 'main');
+    await job(ours);
+    expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
+    for (const name of [theirs, ours]) await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
 
-      const { stdout } = await workspace.run('plan', '--output', 'json');
-      const { hint } = JSON.parse(stdout).error as { hint: string };
-      expect(hint).not.toContain('.backup-');
-      expect(hint.includes(`  voxform import Agent/${theirs} `)).toBe(case_.reason !== 'far apart');
-      for (const command of hint.split('\n').filter((line) => line.startsWith('  '))) {
-        const [first, ...args] = command.trim().split(' ');
-        if (first === 'voxform') expect(await workspace.run(...args)).toMatchObject({ code: 0 });
-        else execFileSync('sh', ['-c', command], { cwd: workspace.folder.root, stdio: 'pipe' });
-      }
-      const plan = await workspace.run('plan', '--detailed-exitcode');
-      expect(plan, hint).toMatchObject({ code: 0 });
-      expect(workspace.emulator.world.agents.size).toBe(12);
-    },
-  );
+    const { stdout } = await workspace.run('plan', '--output', 'json');
+    const { hint } = JSON.parse(stdout).error as { hint: string };
+    expect(hint).not.toContain('.backup-');
+    expect(hint.includes(`  voxform import Agent/${theirs} `)).toBe(case_.reason !== 'far apart');
+    for (const command of hint.split('\n').filter((line) => line.startsWith('  '))) {
+      const [first, ...args] = command.trim().split(' ');
+      if (first === 'voxform') expect(await workspace.run(...args)).toMatchObject({ code: 0 });
+      else execFileSync('sh', ['-c', command], { cwd: workspace.folder.root, stdio: 'pipe' });
+    }
+    const plan = await workspace.run('plan', '--detailed-exitcode');
+    expect(plan, hint).toMatchObject({ code: 0 });
+    expect(workspace.emulator.world.agents.size).toBe(12);
+  });
 });

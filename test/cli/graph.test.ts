@@ -6,7 +6,7 @@ import { agentManifest } from './workspace.ts';
 const number = (name: string, agent: string) =>
   `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: ${name} }\nspec: { number: "+49${name.length}", inbound_agent_id: { $ref: Agent/${agent} } }\n`;
 
-/** No key is set, and nothing listens at the address. */
+/** A project without a key, whose address no server listens at. */
 function project(files: Readonly<Record<string, string>>): Promise<Folder> {
   return temporaryFolder({
     'voxform.yaml':
@@ -18,7 +18,7 @@ function project(files: Readonly<Record<string, string>>): Promise<Folder> {
 const graph = (folder: Folder, ...args: string[]) => command(['graph', ...args], { cwd: folder.root });
 
 describe('graph', () => {
-  it('draws what the manifests say in every form, without a key and without a network', async () => {
+  it('draws the manifests in every format, without a key or a network', async () => {
     await using folder = await project({
       'manifests/a.yaml': `${agentManifest('day')}---\n${agentManifest('night')}---\n${number('main', 'day')}`,
     });
@@ -34,12 +34,12 @@ describe('graph', () => {
       expect(stdout).toMatch(pattern);
     }
     const shown = await command(['graph'], { cwd: folder.root, columns: 80 });
-    expect(shown.stderr, 'a person is told what draws it').toContain('--output html');
+    expect(shown.stderr, 'a hint names the formats with a picture').toContain('--output html');
     const { stdout } = await graph(folder, 'Agent/night');
     expect(stdout).toBe('flowchart LR\n  subgraph g0["Agent"]\n    n0["night"]\n  end\n');
   });
 
-  it('says what is wrong: with an address, and with a manifest', async () => {
+  it('reports an unknown address and an invalid manifest', async () => {
     await using folder = await project({ 'manifests/a.yaml': agentManifest('day') });
     const unknown = await graph(folder, 'Agent/dya');
     expect([unknown.code, unknown.stdout]).toEqual([64, '']);
@@ -50,7 +50,7 @@ describe('graph', () => {
     expect(dangling.stderr).toMatch(/manifests\/b\.yaml:4:\d+ {2}.*Agent\/nobody/);
   });
 
-  it('groups many by a label, by folder or by number, and says by what', async () => {
+  it('groups many resources by a label, by folder or by number, and prints the grouping', async () => {
     const agents = (team: string) =>
       Array.from({ length: 25 }, (_, index) =>
         agentManifest(`${team}-${index}`).replace('metadata:', `metadata:\n  labels: { team: ${team} }`),
@@ -72,7 +72,7 @@ describe('graph', () => {
     expect(dot.stdout.match(/subgraph cluster_/g)).toHaveLength(2);
   });
 
-  it('names the labels that there are where one is misspelt, and the ways to group', async () => {
+  it('suggests existing labels for a misspelt label, and the groupings for a misspelt grouping', async () => {
     await using folder = await project({
       'manifests/a.yaml': agentManifest('day').replace('metadata:', 'metadata:\n  labels: { team: a }'),
     });

@@ -32,7 +32,7 @@ async function runsIn({ run }: TestWorkspace, ...args: string[]): Promise<readon
   return document.runs;
 }
 
-it('tells of a rename, and of records that stay after they were released', async () => {
+it('history lists a rename, and records that still exist after their release', async () => {
   await using w = await testWorkspace(FILES);
   await w.run('apply', '--auto-approve');
   const renamed = agentManifest('day').replace('name: day', 'name: dawn\n  previous_names: [day]');
@@ -49,7 +49,7 @@ it('tells of a rename, and of records that stay after they were released', async
   expect(released?.resources).toMatchObject([{ action: 'forget', address: 'Agent/night' }]);
 });
 
-it('tells of every run that locked the state what it did and how it ended', async () => {
+it('history lists every run that locked the state, with its changes and its result', async () => {
   await using w = await testWorkspace(FILES);
   await w.run('apply', '--auto-approve');
   await w.folder.write('manifests/b.yaml', agentManifest('night', 'Be quick.'));
@@ -94,7 +94,7 @@ it('tells of every run that locked the state what it did and how it ended', asyn
   expect((await inTokyo.ended).stdout).toBe('');
 });
 
-it('tells of failures, guards and interrupts, and has no value that an answer repeats', async () => {
+it('history lists failures, guards and interrupts, and no value from an error response', async () => {
   const interrupts = new Interrupts(() => undefined);
   let isLast = false;
   await using w = await testWorkspace(FILES, {
@@ -108,7 +108,7 @@ it('tells of failures, guards and interrupts, and has no value that an answer re
   w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
   const refused = await w.run('apply', '--auto-approve');
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('nobody may say Be kind.')]);
-  // A read that fails while the manifests are still being loaded is repeated.
+  // A failed read is retried while the manifests are still being loaded.
   w.emulator.faults.add({ match: { method: 'GET' }, times: 100, fault: { status: 400, body } });
   expect((await w.run('apply', '--auto-approve')).code).toBe(1);
   w.emulator.faults.clear();
@@ -144,7 +144,7 @@ it('tells of failures, guards and interrupts, and has no value that an answer re
   expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toMatch(/nobody may|Be kind|test-workspace/);
 });
 
-it('tells of what watch applied', async () => {
+it('history lists the runs of watch', async () => {
   await using w = await testWorkspace(FILES);
   const surroundings = { cwd: w.folder.root, env: { VOXFORM_API_KEY: API_KEY }, until: /"event":"run"/ };
   await command(['watch', '-v', '--mode', 'apply', '--auto-approve'], surroundings);
@@ -153,7 +153,7 @@ it('tells of what watch applied', async () => {
   ]);
 });
 
-it('tells who ran it, in which job, and from which commit', async () => {
+it('history lists the user, the job and the commit of a run', async () => {
   await using w = await testWorkspace(FILES);
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
@@ -167,7 +167,7 @@ it('tells who ran it, in which job, and from which commit', async () => {
   const commit = git('rev-parse', 'HEAD');
   await w.runWith(CI, 'apply', '--auto-approve');
   await w.folder.write('manifests/b.yaml', agentManifest('night', 'Be quick.'));
-  // As in a hook of another repository.
+  // These variables are set as in a hook of another repository.
   const hook = { GIT_DIR: '/elsewhere/.git', GIT_INDEX_FILE: '/elsewhere/.git/index' };
   for (const [name, value] of Object.entries(hook)) vi.stubEnv(name, value);
   await w.runWith(hook, 'apply', '--auto-approve').finally(() => vi.unstubAllEnvs());
@@ -178,7 +178,7 @@ it('tells who ran it, in which job, and from which commit', async () => {
   expect(later?.job).toBeUndefined();
 });
 
-it('names the job that holds the lock, also to who ends it, and tells running from dead runs', async () => {
+it('history distinguishes running from dead runs, and the lock names its job', async () => {
   await using w = await testWorkspace(FILES);
   await w.run('apply', '--auto-approve');
   const job = { name: 'nightly', url: 'https://ci.example.com/7' };
@@ -186,7 +186,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
   const at = (file: string) => path.join(w.folder.root, file);
   const user = { host: 'runner', user: 'ci', pid: process.pid, version: '0.0.0', job, now };
   const store = createLocalStore({ ...user, root: w.folder.root, path: at('.voxform/test.state.json') });
-  const died = {
+  const deadRun = {
     id: 'dead-1',
     operation: 'apply',
     who: 'ann@here',
@@ -194,7 +194,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
     voxform_version: '0',
     since: '2030',
   };
-  appendFileSync(at(HISTORY), `${beginningLine(died, undefined)}\n`);
+  appendFileSync(at(HISTORY), `${beginningLine(deadRun, undefined)}\n`);
   const lease = await store.lock(lockRequest({ isStep: false }));
   try {
     expect((await runsIn(w)).map(({ result }) => result)).toEqual(['running', 'died', 'done']);
@@ -210,7 +210,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
   await left.release().catch(() => undefined);
 });
 
-it('tells of a killed run what its journal has, once the next run found it', async () => {
+it('history lists the changes of a killed run from its journal, once the next run has read it', async () => {
   await using w = await testWorkspace(FILES);
   await w.run('apply', '--auto-approve');
   const store = createLocalStore({
@@ -236,16 +236,16 @@ it('tells of a killed run what its journal has, once the next run found it', asy
   ];
   for (const [index, event] of events.entries())
     await lease.append({ lineage, serial, sequence: index + 1, at: new Date().toISOString(), event });
-  // Its lock goes; its end is in no history.
+  // Releases the lock without a line about the end of the run in any history.
   await store.unlock(lease.info.id);
   await lease.release().catch(() => undefined);
   expect((await runsIn(w))[0]).toMatchObject({ run: lease.info.id, result: 'died' });
 
   await w.run('state', 'rm', 'Agent/night');
-  const [, died] = await runsIn(w);
-  const told = died?.resources?.map((each) => [each.action, each.address, each.id, each.result, each.error]);
+  const [, deadRun] = await runsIn(w);
+  const told = deadRun?.resources?.map((each) => [each.action, each.address, each.id, each.result, each.error]);
   const day = document?.resources['Agent/day']?.id;
-  expect(died).toMatchObject({ run: lease.info.id, result: 'died', ended: expect.any(String) });
+  expect(deadRun).toMatchObject({ run: lease.info.id, result: 'died', ended: expect.any(String) });
   expect(told).toEqual([
     ['create', 'Agent/new', 'id-new', 'done', undefined],
     ['create', 'Agent/refused', null, 'failed', 'not done'],
@@ -259,7 +259,7 @@ it('tells of a killed run what its journal has, once the next run found it', asy
   expect((await runsIn(w, 'Agent/new')).map(({ run }) => run)).toEqual([lease.info.id]);
 });
 
-it('prints a table for 80 columns, and one run with everything', async () => {
+it('history prints a table in 80 columns, and one run with all details', async () => {
   await using w = await testWorkspace(FILES);
   expect((await w.run('history')).stderr).toContain('No runs yet.');
   await w.runWith(CI, 'apply', '--auto-approve');

@@ -11,7 +11,7 @@ const calls = {
   versions: { '2': { session_outcome: { resolved: 0.95, escalated: 0.05 }, duration: 120 } },
 };
 
-/** An agent with two published versions, and the calls of ten days after each. */
+/** Returns an agent with two published versions and the calls of ten days after each. */
 async function twoVersions() {
   const workspace = await testWorkspace({ [FILE]: agentManifest('day') }, { behaviour: { calls } });
   for (const prompt of ['Be kind.', 'Be brief.']) {
@@ -23,7 +23,7 @@ async function twoVersions() {
 }
 
 describe('voxform impact', () => {
-  it('tells versions apart in every format, and reads each call once', { tags: ['long'] }, async () => {
+  it('compares versions in every format and reads each call once', { tags: ['long'] }, async () => {
     await using workspace = await twoVersions();
     workspace.emulator.clearRequests();
     const { stdout } = await workspace.run('impact', 'Agent/day', '--output', 'json');
@@ -48,7 +48,7 @@ describe('voxform impact', () => {
     expect(html).toContain('class="publication"');
   });
 
-  it('fails where a difference lies beyond a limit, and only then', { tags: ['long'] }, async () => {
+  it('exits with 2 only if a difference is beyond a limit', { tags: ['long'] }, async () => {
     await using workspace = await twoVersions();
     const code = async (...conditions: string[]) => {
       const flags = conditions.flatMap((condition) => ['--fail-if', condition]);
@@ -72,7 +72,7 @@ describe('voxform impact', () => {
     );
   });
 
-  it('reads decimals in text, and fails where a condition rests on values that are no numbers', async () => {
+  it('reads decimals in strings, and fails if a condition uses values that are not numbers', async () => {
     await using workspace = await twoVersions();
     const figures = async (...flags: string[]) => {
       const { stdout, stderr, code } = await workspace.run('impact', 'Agent/day', '--output', 'json', ...flags);
@@ -92,7 +92,7 @@ describe('voxform impact', () => {
       unreadable: { duration: 0, e2e_latency: calls, cost: calls },
     });
     expect(odd.document.notes.join(' ')).toContain('Values of cost that are not numbers');
-    expect((await figures('--fail-if', 'duration>+90')).code, 'of a field that can be read').toBe(0);
+    expect((await figures('--fail-if', 'duration>+90')).code, 'a condition on another field').toBe(0);
     expect((await figures('--fail-if', 'cost>-9', '--fail-if', 'duration<-20')).code).toBe(2);
     workspace.emulator.setBehaviour({ callFigures: 'number' });
     const { calls: stored } = workspace.emulator.world.records;
@@ -104,7 +104,7 @@ describe('voxform impact', () => {
     ]);
   });
 
-  it('counts the calls of a direction and a channel alone', async () => {
+  it('counts only the calls of a direction and a channel', async () => {
     await using workspace = await twoVersions();
     const [agent_id = ''] = workspace.emulator.world.agents.keys();
     const late = { start_time: '2026-01-21T00:00:00Z', agent_id };
@@ -123,7 +123,7 @@ describe('voxform impact', () => {
     expect((await workspace.run('impact', 'Agent/day', '--direction', 'out')).code).toBe(64);
   });
 
-  it('says which version has no calls in the range', async () => {
+  it('names the version without calls in the range', async () => {
     await using workspace = await twoVersions();
     const late = ['impact', 'Agent/day', '--since', '2026-01-12', '--compare', '1..2'];
     const reason = 'Version 1 has no calls since 2026-01-12: there is nothing to compare.';
@@ -134,7 +134,7 @@ describe('voxform impact', () => {
     expect((await workspace.run(...late, '--output', 'html')).stdout).toContain(reason);
   });
 
-  it('says what is wrong', async () => {
+  it('reports wrong usage and missing versions', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const cases: readonly (readonly [readonly string[], number, string])[] = [

@@ -21,7 +21,7 @@ async function stateOf({ folder }: TestWorkspace): Promise<[string, string][]> {
 }
 
 describe('import --from', () => {
-  it('takes in all rows with one save', async () => {
+  it('imports all rows with one save', async () => {
     await using workspace = await testWorkspace(FILES);
     const day = await agentIn(workspace, 'day');
     const night = await agentIn(workspace, 'night');
@@ -71,14 +71,14 @@ describe('import --from', () => {
     [['import', 'Agent/day'], 64, 'import needs ADDRESS and ID, or --from FILE'],
     [['import', 'Agent/day', 'x', '--from', 'ids.csv'], 64, 'import needs ADDRESS and ID, or --from FILE'],
     [['import', '--from', 'nothing.csv'], 1, 'cannot read nothing.csv'],
-  ])('%j says what is wrong', async (args, expected, message) => {
+  ])('reports the problem of %j', async (args, expected, message) => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run(...args);
     expect(stderr).toContain(message);
     expect(code).toBe(expected);
   });
 
-  it('says where it looked for a file that is missing', async () => {
+  it('prints where it looked for a missing file', async () => {
     await using workspace = await testWorkspace(FILES);
     await writeFile(path.join(workspace.folder.root, 'utf-16.csv'), new Uint8Array([0xff, 0xfe]));
     const hintOf = async (file: string) =>

@@ -8,14 +8,14 @@ import type { GitlabJob } from '../ci-kit/gitlab-runner.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
-it('init writes the pattern that projects have by default', async () => {
+it('init writes the default pattern for manifests', async () => {
   await using folder = await temporaryFolder();
   expect((await command(['init', 'x'], { cwd: folder.root })).code).toBe(0);
   const text = await readFile(path.join(folder.root, 'x/voxform.yaml'), 'utf8');
   expect((parse(text) as { readonly manifests: unknown }).manifests).toEqual([...defaultManifests]);
 });
 
-it('init names a key of its own: the overriding variable would apply to every workspace that is added', async () => {
+it('init names a key of its own, because the overriding variable would apply to every workspace', async () => {
   await using folder = await temporaryFolder();
   const { stdout } = await command(['init', 'x'], { cwd: folder.root });
   const text = await readFile(path.join(folder.root, 'x/voxform.yaml'), 'utf8');
@@ -34,14 +34,14 @@ it('init writes files in canonical form', async () => {
   expect((await command(['fmt', '--check'], { cwd: folder.root })).code).toBe(0);
 });
 
-it('init keeps a .gitignore and lists the patterns that it lacks', async () => {
+it('init keeps a .gitignore and prints the missing patterns', async () => {
   await using folder = await temporaryFolder({ 'x/.gitignore': 'node_modules\r\n.env\r\n' });
   const { stdout } = await command(['init', 'x'], { cwd: folder.root });
   expect(stdout).toContain('\nAdd to x/.gitignore:\n  secrets/\n  *.plan\n  .voxform/cache/\n');
   expect(await readFile(path.join(folder.root, 'x/.gitignore'), 'utf8')).toBe('node_modules\r\n.env\r\n');
 });
 
-it('init names a folder as a shell takes it', async () => {
+it('init quotes a folder name for the shell', async () => {
   await using folder = await temporaryFolder();
   const { stdout } = await command(['init', "Ann's agents"], { cwd: folder.root });
   expect(stdout).toContain(String.raw`voxform -C 'Ann'\''s agents' validate`);
@@ -79,7 +79,7 @@ describe('the state of a new project', () => {
     },
     { reason: 'a repository without a remote', git: [['init', '-q']], backend: 'local' },
     {
-      reason: 'a repository whose remote no clone of it in CI has',
+      reason: 'a repository without a remote named origin',
       git: [
         ['init', '-q'],
         ['remote', 'add', 'up', 'x'],
@@ -103,7 +103,7 @@ describe('the state of a new project', () => {
   });
 });
 
-describe('the source that CI installs from', () => {
+describe('the source from which CI installs', () => {
   const commit = 'a1'.repeat(20);
   const hash = 'b2'.repeat(32);
   it.each([
@@ -120,17 +120,17 @@ describe('the source that CI installs from', () => {
     ['http://files.example.com/voxform.tgz#sha256=', hash, false],
     ['$(id)#sha256=', hash, false],
     ['registry.example.com/voxform:', 'latest', false],
-  ])('%s%s: %s', async (name, pin, isTaken) => {
+  ])('%s%s: %s', async (name, pin, isValid) => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await command(['init', '--install', name + pin], { cwd: folder.root });
-    expect(code, stderr).toBe(isTaken ? 0 : 64);
-    if (!isTaken) return expect(await readdir(folder.root)).toEqual([]);
+    expect(code, stderr).toBe(isValid ? 0 : 64);
+    if (!isValid) return expect(await readdir(folder.root)).toEqual([]);
     const text = await readFile(path.join(folder.root, '.github/workflows/voxform.yml'), 'utf8');
     expect(text).toContain(pin);
     expect(parse(text)).toBeTruthy();
   });
 
-  it('is written to the root of the repository, for its host', async () => {
+  it('is written to the root of the repository, in the format of its host', async () => {
     for (const [origin, file] of [
       ['git@github.com:acme/voices.git', '.github/workflows/voxform-clients-acme.yml'],
       ['https://gitlab.example.com/acme/voices.git', '.gitlab/voxform-clients-acme.yml'],
@@ -152,14 +152,14 @@ describe('the source that CI installs from', () => {
     }
   });
 
-  it('is named in lines of 80 columns', async () => {
+  it('is printed in lines of 80 columns', async () => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['init', 'voices'], { cwd: folder.root });
     expect(stdout).toContain('voices/.github/workflows/voxform.yml.\n');
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it('is no action on GitLab', async () => {
+  it('cannot be an action on GitLab', async () => {
     await using folder = await gitlabRepository();
     const before = await readdir(folder.root);
     const given = await command(['init', '--install', `acme/voxform@${commit}`], { cwd: folder.root });
@@ -177,9 +177,9 @@ describe('the source that CI installs from', () => {
 
   it.each([
     { typed: `acme/voxform@${commit}\n`, code: 0, has: `uses: acme/voxform@${commit}\n`, reason: 'a source' },
-    { typed: '\n', code: 0, has: 'VOXFORM_PACKAGE: ""', reason: 'left for later' },
-    { typed: 'voxform@0.1.0\n', code: 1, has: undefined, reason: 'none: nothing is written' },
-  ])('is asked for on a terminal: $reason', async ({ typed, code, has }) => {
+    { typed: '\n', code: 0, has: 'VOXFORM_PACKAGE: ""', reason: 'no answer' },
+    { typed: 'voxform@0.1.0\n', code: 1, has: undefined, reason: 'an invalid source' },
+  ])('is prompted for on a terminal: $reason', async ({ typed, code, has }) => {
     await using folder = await temporaryFolder();
     const ended = await command(['init'], { cwd: folder.root, columns: 80, typed });
     expect(ended).toMatchObject({ code });
@@ -190,7 +190,7 @@ describe('the source that CI installs from', () => {
 });
 
 describe('several projects of a repository on GitLab', () => {
-  it('init lists the lines that an existing .gitlab-ci.yml lacks', async () => {
+  it('get the missing lines of an existing .gitlab-ci.yml printed', async () => {
     await using folder = await gitlabRepository();
     const file = path.join(folder.root, '.gitlab-ci.yml');
     await writeFile(file, 'stages: [test, deploy]\nlint: { script: [make lint] }\n');
@@ -201,7 +201,7 @@ describe('several projects of a repository on GitLab', () => {
     expect(second.stdout).toContain('Add to .gitlab-ci.yml:\n    - local: .gitlab/voxform-b.yml\n');
   });
 
-  it('their templates share no name, because GitLab merges them', async () => {
+  it('share no name in their templates, because GitLab merges them', async () => {
     await using folder = await gitlabRepository();
     const names: string[] = [];
     for (const [project, suffix] of [

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Interrupts, type StopSignal } from '../../src/cli/interrupts.ts';
 
-describe('signals to a run', () => {
+describe('Interrupts', () => {
   it.each<[[StopSignal, number][], number | undefined, number[], string]>([
-    [[], undefined, [], 'none'],
-    [[['SIGINT', 0]], 130, [], 'one asks'],
-    [[['SIGTERM', 0]], 143, [], 'one asks'],
-    [[['SIGHUP', 0]], 143, [], 'a terminal that closes asks'],
+    [[], undefined, [], 'no signal'],
+    [[['SIGINT', 0]], 130, [], 'one signal requests the end'],
+    [[['SIGTERM', 0]], 143, [], 'one signal requests the end'],
+    [[['SIGHUP', 0]], 143, [], 'a closing terminal requests the end'],
     [
       [
         ['SIGINT', 0],
@@ -14,7 +14,7 @@ describe('signals to a run', () => {
       ],
       130,
       [130],
-      'a second one orders',
+      'a second signal forces the end',
     ],
     [
       [
@@ -23,7 +23,7 @@ describe('signals to a run', () => {
       ],
       130,
       [130],
-      'a second one of another kind orders at once',
+      'a second signal of another kind forces the end at once',
     ],
     [
       [
@@ -32,7 +32,7 @@ describe('signals to a run', () => {
       ],
       130,
       [],
-      'one Ctrl-C that npm hands on',
+      'npm forwards one Ctrl-C',
     ],
     [
       [
@@ -42,7 +42,7 @@ describe('signals to a run', () => {
       ],
       143,
       [],
-      'a terminal that closes tells it several times',
+      'a closing terminal sends several signals',
     ],
     [
       [
@@ -51,9 +51,9 @@ describe('signals to a run', () => {
       ],
       143,
       [143],
-      'an order after the terminal closed',
+      'a signal after the terminal closed',
     ],
-  ])('%j', (signals, exitCode, orders, reason) => {
+  ])('handles the signals %j', (signals, exitCode, orders, reason) => {
     const given: number[] = [];
     let time = 0;
     const interrupts = new Interrupts(
@@ -67,7 +67,7 @@ describe('signals to a run', () => {
     expect({ exitCode: interrupts.exitCode, given, reason }).toEqual({ exitCode, given: orders, reason });
   });
 
-  it('gives requests up only while nothing is written', () => {
+  it('aborts requests only while nothing is written', () => {
     const reading = new Interrupts(() => undefined);
     reading.raise('SIGINT');
     expect([reading.stop.reason, reading.requests.aborted]).toEqual(['SIGINT', true]);

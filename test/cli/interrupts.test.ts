@@ -6,7 +6,7 @@ import { API_KEY, agentManifest, testWorkspace } from './workspace.ts';
 
 const AGENTS = Array.from({ length: 6 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
 
-/** Lets the test hold requests at the platform's door, and hear of the first one that arrives. */
+/** Lets the test hold requests at the emulator, and wait for the first one. */
 function turnstile(method: string) {
   const arrived = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ describe('an interrupted plan', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 143],
-  ] as const)('%s ends it at once with %i', async (signal, expected) => {
+  ] as const)('ends at once after %s, with %i', async (signal, expected) => {
     const gate = turnstile('GET');
     await using workspace = await testWorkspace(
       {
@@ -48,10 +48,10 @@ describe('an interrupted plan', () => {
 });
 
 describe('an interrupted apply', () => {
-  it('finishes what is under way, starts nothing new, saves, and goes on from there', async () => {
+  it('finishes its requests, starts no others, saves the state, and continues in the next run', async () => {
     const gate = turnstile('POST');
     await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS }, { onRequest: gate.onRequest });
-    // In this process: from outside nothing tells that a signal has arrived.
+    // In this process, because another process could not observe that the signal has arrived.
     const interrupts = new Interrupts(() => undefined);
     const ended = command(['apply', '--auto-approve', '--concurrency', '2'], {
       cwd: workspace.folder.root,
@@ -73,7 +73,7 @@ describe('an interrupted apply', () => {
     expect(workspace.writes()).toBe(6);
   });
 
-  it('stops now when it is told twice, and the journal knows what was sent', async () => {
+  it('stops at once after a second signal, with the requests in the journal', async () => {
     const gate = turnstile('POST');
     await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS }, { onRequest: gate.onRequest });
     const { child, ended } = workspace.start(['apply', '--auto-approve', '--concurrency', '2']);
@@ -89,8 +89,8 @@ describe('an interrupted apply', () => {
   });
 });
 
-describe('work that asks the platform for nothing', () => {
-  it('ends a validate between two manifests', async () => {
+describe('an interrupted command without requests', () => {
+  it('is a validate that ends between two manifests', async () => {
     const many = Array.from({ length: 500 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
     await using workspace = await testWorkspace({ 'manifests/a.yaml': many, 'manifests/b.yaml': AGENTS });
     const interrupts = new Interrupts(() => undefined);
@@ -103,13 +103,13 @@ describe('work that asks the platform for nothing', () => {
     expect(stderr).toContain('interrupted');
   });
 
-  it('ends an export that is writing, and leaves nothing of it', async () => {
+  it('is an export that ends while it writes, and leaves no files', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS });
     await workspace.run('apply', '--auto-approve');
     const { code, stderr } = await command(['export', '--out', 'exported', '--verbose'], {
       cwd: workspace.folder.root,
       env: { VOXFORM_API_KEY: API_KEY },
-      // The last that is read.
+      // The export makes this request last.
       until: /GET \/api\/v1\/knowledge-bases\S* 200/,
     });
     expect(code).toBe(143);

@@ -15,7 +15,7 @@ defaults: { Agnt: {} }
 };
 
 describe('a project file with several problems', () => {
-  it('is told of at once, with the manifests, by validate', async () => {
+  it('is reported by validate in one run, together with the manifests', async () => {
     await using folder = await temporaryFolder(FILES);
     const { code, stdout } = await command(['validate', '--output', 'json'], { cwd: folder.root });
     expect(code).toBe(1);
@@ -30,7 +30,7 @@ describe('a project file with several problems', () => {
     ]);
   });
 
-  it('is told of at once, without the manifests, by what needs a project', async () => {
+  it('is reported by other commands in one run, without the manifests', async () => {
     await using folder = await temporaryFolder(FILES);
     const { code, stdout, stderr } = await command(['state', 'list'], { cwd: folder.root });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

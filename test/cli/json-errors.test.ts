@@ -9,7 +9,7 @@ import { agentManifest, testWorkspace } from './workspace.ts';
 const schema = path.resolve(import.meta.dirname, '../../schemas/error.schema.json');
 const isErrorDocument = new Ajv2020({ strict: false }).compile(JSON.parse(readFileSync(schema, 'utf8')));
 
-/** The one document on stdout. */
+/** Returns the error of the only document on stdout. */
 function errorIn(stdout: string): Record<string, unknown> {
   const document: unknown = JSON.parse(stdout);
   expect(isErrorDocument(document), JSON.stringify(isErrorDocument.errors)).toBe(true);
@@ -19,18 +19,24 @@ function errorIn(stdout: string): Record<string, unknown> {
 describe('a command with --output json that fails', () => {
   it.each([
     [['plan', '--output', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'no project'],
-    [['drift', '-o', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'in another spelling'],
+    [['drift', '-o', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'the short flag'],
     [['plan', '--output=json', '--taget', 'x'], 64, /--taget/, /--help/, 'a misspelt flag'],
     [['nosuch', '-o', 'json'], 64, /unknown command 'nosuch'/, /voxform --help/, 'an unknown command'],
-    [['--output=json', 'nosuch'], 64, /--output/, /voxform --help/, 'an unknown command behind its flag'],
+    [['--output=json', 'nosuch'], 64, /--output/, /voxform --help/, 'an unknown command after its flag'],
     [['state', 'ls', '-ojson'], 64, /unknown command 'ls'/, /voxform state list/, 'an unknown subcommand'],
     [['nosuch', '--help', '--json'], 64, /unknown command 'nosuch'/, /--help/, 'help of an unknown command'],
     [['fmt', '-o', 'json'], 64, /'-o'/, /fmt --help/, 'a command without JSON'],
     [['plan', '--json', '-destroy'], 64, /-destroy/, /cannot delete/, 'a flag of another tool'],
-    [['state', 'list', '--output', 'json', 'more'], 64, /too many arguments/, /state list --help/, 'a word too many'],
+    [
+      ['state', 'list', '--output', 'json', 'more'],
+      64,
+      /too many arguments/,
+      /state list --help/,
+      'an unexpected argument',
+    ],
     [['plan', '--concurrency', '0', '--output', 'json'], 64, /whole number/, /--help/, 'a bad value'],
     [['status', '--output', 'json', '-w', 'a', '-C', '/nowhere/at/all'], 1, /nowhere/, /-C DIR/, 'no folder'],
-  ] as const)('%j prints one JSON error, and its message on stderr', async (...[args, exit, message, hint]) => {
+  ] as const)('prints one JSON error, and its message on stderr: %j', async (...[args, exit, message, hint]) => {
     await using folder = await temporaryFolder();
     const { code, stdout, stderr } = await command(args, { cwd: folder.root });
     expect(code).toBe(exit);
@@ -57,7 +63,7 @@ describe('a command with --output json that fails', () => {
     expect(stderr).toContain('manifests/a.yaml:8:5');
   });
 
-  it('names the request that was refused', async () => {
+  it('names the rejected request', async () => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER }, { apiKey: 'another key' });
     const { code, stdout } = await workspace.run('plan', '--output', 'json');
     expect(code).toBe(1);
@@ -65,7 +71,7 @@ describe('a command with --output json that fails', () => {
     expect(stdout).not.toContain('key-of-the-test-workspace');
   });
 
-  it('says why an apply wrote nothing', async () => {
+  it('names the reason why an apply wrote nothing', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const { code, stdout } = await workspace.run('apply', '--output', 'json');
     expect(code).toBe(1);
@@ -73,7 +79,7 @@ describe('a command with --output json that fails', () => {
     expect(workspace.writes()).toBe(0);
   });
 
-  it('adds nothing to a result', async () => {
+  it('adds no error to a document that contains the problems', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('a').replace('prompt:', 'promt:'),
     });
@@ -82,7 +88,7 @@ describe('a command with --output json that fails', () => {
     expect(JSON.parse(stdout)).toMatchObject({ valid: false, errors: 1 });
   });
 
-  it('prints nothing of the kind where text was asked for', async () => {
+  it('prints no JSON without --output json', async () => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['plan'], { cwd: folder.root });
     expect(stdout).toBe('');
@@ -90,7 +96,7 @@ describe('a command with --output json that fails', () => {
 });
 
 describe('an emulator that does not run', () => {
-  it('is named at once', async () => {
+  it('is named in a hint without retries', async () => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
     await workspace.emulator.close();
     const { code, stdout, stderr } = await workspace.run('plan', '-v', '--output', 'json');

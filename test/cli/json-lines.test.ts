@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import { jsonLines } from '../../src/cli/json-lines.ts';
 import { command } from '../trust/in-process.ts';
 
-it('writes entries that no terminal acts on, and that are the same to a program', () => {
+it('the JSON log escapes control characters and keeps their values', () => {
   const lines: string[] = [];
-  const said = 'voices/\u202eevil\u009b\u2066:p';
-  jsonLines({ write: (line) => lines.push(line), now: () => new Date(0) })('warning', said, {
-    workspace: said,
+  const text = 'voices/\u202eevil\u009b\u2066:p';
+  jsonLines({ write: (line) => lines.push(line), now: () => new Date(0) })('warning', text, {
+    workspace: text,
   });
   expect(lines).toEqual([expect.stringMatching(/^[ -~]+\n$/)]);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warning', message: said, workspace: said });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warning', message: text, workspace: text });
 });
 
 it.each([
@@ -19,7 +19,7 @@ it.each([
     args: ['--log-format', 'json', 'graph', '--output', 'zz'],
     message: /^error: .* Expected one of mermaid, dot, svg, html\.$/,
   },
-])('has wrong usage in it too: $args', async ({ args, message }) => {
+])('the JSON log contains wrong usage: $args', async ({ args, message }) => {
   const { code, stderr } = await command(args, { cwd: import.meta.dirname });
   expect(code).toBe(64);
   const [error, hint, ...more] = stderr

@@ -16,7 +16,7 @@ ${names.map((name) => `      - { $ref: KnowledgeBase/${name} } # as written\n`).
 
 const STAGING = '    knowledge_bases: { FAQ: FAQ staging, Prices: Old prices }\n';
 
-/** The agent in both workspaces, where staging has other names for the knowledge bases; and their ids there. */
+/** Applies the agent in both workspaces. Knowledge bases have other names in staging. Returns the ids in staging. */
 async function applied() {
   const both = await twoWorkspaces(manifest('FAQ', 'Hours'), { staging: STAGING });
   const add = (name: string, { dashboard }: TwoWorkspaces['staging']) => dashboard.addKnowledgeBase({ name }).id;
@@ -37,7 +37,7 @@ const basesOf = ({ world }: TwoWorkspaces['staging']) =>
   [...world.agents.values()].map(({ llm_config }) => llm_config?.knowledge_base_ids);
 
 describe('names of knowledge bases in a workspace', () => {
-  it('lead to the record of that name, and other names to their own', async () => {
+  it('select the record with that name, and other names keep their meaning', async () => {
     const { both, staging, production, ids, run } = await applied();
     await using _ = both;
     expect(basesOf(staging)).toEqual([[ids.faq, ids.hours]]);
@@ -48,7 +48,7 @@ describe('names of knowledge bases in a workspace', () => {
     expect(JSON.parse(diff.stdout)).toMatchObject({ summary: { same: 1, different: 0 } });
   });
 
-  it('are those that a missing record is to have', async () => {
+  it('are shown in the step to create a missing record', async () => {
     await using both = await twoWorkspaces(manifest('FAQ'), { staging: STAGING });
     const plan = await both.run(['plan', '-w', 'staging', '--output', 'json']);
     const [resource] = (JSON.parse(plan.stdout) as { resources: { action: string; steps: unknown }[] }).resources;
@@ -56,7 +56,7 @@ describe('names of knowledge bases in a workspace', () => {
     expect(JSON.stringify(resource?.steps)).toContain('FAQ staging');
   });
 
-  it('are turned back where an accept writes references', async () => {
+  it('are translated back when accept writes references', async () => {
     const { both, staging, ids, run, read } = await applied();
     await using _ = both;
     const [id = ''] = [...staging.world.agents.keys()];
@@ -70,7 +70,7 @@ describe('names of knowledge bases in a workspace', () => {
     });
   });
 
-  it('are turned back in an export, whose project has them too', async () => {
+  it('are translated back in an export, whose project contains them too', async () => {
     const { both, run, read, folder } = await applied();
     await using _ = both;
     expect(await run(['export', '-w', 'staging', '--out', 'copy'])).toMatchObject({ code: 0 });
@@ -80,7 +80,7 @@ describe('names of knowledge bases in a workspace', () => {
     expect(JSON.parse(plan.stdout)).toMatchObject({ summary: { adopt: 1, update: 0, manual: 0 } });
   });
 
-  it('are refused where two are the same, and warned of where nothing refers to them', async () => {
+  it('are refused if two are the same, and cause a warning if no manifest refers to them', async () => {
     const names = '    knowledge_bases: { FAQ: One, Prices: One }\n';
     await using both = await twoWorkspaces(manifest('FAQ'), { staging: names });
     const refused = await both.run(['validate', '-w', 'staging', '--output', 'json']);

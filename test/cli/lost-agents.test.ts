@@ -3,7 +3,7 @@ import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { stepTexts } from '../step-texts.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
-it('offers the record of a lost create that a number mentions, with the evidence', async () => {
+it('plan suggests the record of a lost create to which a number refers, with the evidence', async () => {
   await using workspace = await testWorkspace({
     'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night', 'Be quiet.')}`,
   });

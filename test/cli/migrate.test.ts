@@ -12,25 +12,25 @@ import { agentManifest, webhookManifest } from './workspace.ts';
 
 const KEYS = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
 
-/** Two workspaces, a project that names both, and the command run in it. */
-interface House extends AsyncDisposable {
+/** Two workspaces, a project with both, and the commands that run in it. */
+interface MigrationProject extends AsyncDisposable {
   readonly old: UnmanagedWorkspace;
   readonly empty: Emulator;
   readonly folder: Folder;
   hook: RequestHook;
   run(...args: readonly string[]): Promise<CommandResult>;
-  /** With the two ends, approved. */
+  /** Runs migrate between the two workspaces, with approval. */
   migrate(...args: readonly string[]): Promise<CommandResult>;
   summaryOf(workspace: string): Promise<Readonly<Record<string, number>>>;
   text(file: string): string;
 }
 
-async function house(files: Readonly<Record<string, string>> = {}, more = ''): Promise<House> {
+async function migrationProject(files: Readonly<Record<string, string>> = {}, more = ''): Promise<MigrationProject> {
   const old = await unmanagedWorkspace();
   const empty = await startEmulator({
     seed: 2,
     workspaceId: '01JEMV1AT0RW0RKSPACE000002',
-    onRequest: (request) => made.hook(request),
+    onRequest: (request) => result.hook(request),
   });
   const project = `version: 1
 workspaces:
@@ -44,8 +44,8 @@ workspaces:
     api_key: { $secret: NEW_API_KEY }
 ${more}`;
   const folder = await temporaryFolder({ 'voxform.yaml': project, ...files });
-  const run: House['run'] = (...args) => command(args, { cwd: folder.root, env: KEYS });
-  const made: House = {
+  const run: MigrationProject['run'] = (...args) => command(args, { cwd: folder.root, env: KEYS });
+  const result: MigrationProject = {
     old,
     empty,
     folder,
@@ -64,11 +64,11 @@ ${more}`;
       await folder[Symbol.asyncDispose]();
     },
   };
-  return made;
+  return result;
 }
 
-/** The ids that the states of both workspaces have. */
-async function stateIds(h: House): Promise<Readonly<Record<string, string>>> {
+/** Returns the ids in the states of both workspaces. */
+async function stateIds(h: MigrationProject): Promise<Readonly<Record<string, string>>> {
   const ids: Record<string, string> = {};
   for (const name of ['old', 'new']) {
     const { stdout } = await h.run('state', 'list', '-w', name, '--output', 'json');
@@ -91,8 +91,10 @@ function withBase(name: string, base: string, id = ''): string {
 const REFUSED: Fault = { status: 422 };
 
 describe('migrate', () => {
-  it('reads a workspace live, leaves manifests for both, and goes on from them', { tags: ['long'] }, async () => {
-    await using h = await house();
+  it('reads a live workspace, writes manifests for both workspaces, and continues from them', {
+    tags: ['long'],
+  }, async () => {
+    await using h = await migrationProject();
     const base = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });
     const agent = await h.old.agent({ name: 'Desk', llm_config: { knowledge_base_ids: [base.id] } });
@@ -123,8 +125,8 @@ describe('migrate', () => {
     expect(h.text('.voxform/migrations/old-to-new.csv')).toContain(`Agent/night,${unheard},`);
   });
 
-  it('registers no number whose plus a JSON number may have lost, until a person confirms its text', async () => {
-    await using h = await house();
+  it('creates no number that may have lost its plus sign until a person confirms it', async () => {
+    await using h = await migrationProject();
     h.old.emulator.setBehaviour({ numericNumbers: true });
     await h.old.number('+4930111');
     await h.old.number('112');
@@ -156,9 +158,9 @@ describe('migrate', () => {
     expect([...h.empty.world.numbers.values()].map(({ number }) => number).sort()).toEqual(['+4930111', '112']);
   });
 
-  it('writes nothing where the state of the new workspace is an older one', async () => {
+  it('writes nothing if the state of the new workspace is an older one', async () => {
     const agents = ['a', 'b'].map((name) => agentManifest(name)).join('---\n');
-    await using h = await house({ 'manifests/a.yaml': agents });
+    await using h = await migrationProject({ 'manifests/a.yaml': agents });
     await h.run('apply', '-w', 'new', '--auto-approve', '--target', 'Agent/a');
     await h.run('apply', '-w', 'new', '--auto-approve');
     const state = path.join(h.folder.root, '.voxform/new.state.json');
@@ -168,16 +170,16 @@ describe('migrate', () => {
     expect(h.empty.world.agents.size).toBe(2);
   });
 
-  it('says of how many writes it has done some', async () => {
+  it('shows its progress', async () => {
     const agents = ['a', 'b', 'c'].map((name) => agentManifest(name)).join('---\n');
-    await using h = await house({ 'manifests/a.yaml': agents });
+    await using h = await migrationProject({ 'manifests/a.yaml': agents });
     const args = ['migrate', '--from', 'old', '--to', 'new', '--auto-approve'];
     const { stderr } = await command(args, { cwd: h.folder.root, env: KEYS, columns: 120 });
     expect(stderr).toContain('Applying: 0 of 3, in flight: Agent/');
   });
 
-  it('writes nothing before secrets are set and names and ids are clear, and says all of it', async () => {
-    await using h = await house({
+  it('writes nothing until secrets are set and names and ids are unambiguous, and lists all of this', async () => {
+    await using h = await migrationProject({
       'manifests/a.yaml': withBase('a', 'FAQ'),
       'manifests/b.yaml': agentManifest('b').concat(
         '  llm_config: { knowledge_base_ids: [01KBOFTHEOLDONE], api_key: { $secret: MODEL_KEY } }\n',
@@ -193,7 +195,7 @@ describe('migrate', () => {
     expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
     expect(flat(refused)).toContain('contains the KnowledgeBase id 01KBOFTHEOLDONE');
     expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
-    expect(flat(refused), 'also what the others wait for').toContain(
+    expect(flat(refused), 'the requirements of other resources are listed too').toContain(
       '[ ] In the dashboard, add the knowledge base "Prices".',
     );
     h.empty.dashboard.addKnowledgeBase({ name: 'Prices' });
@@ -209,8 +211,8 @@ describe('migrate', () => {
     expect([...h.empty.world.agents.values()].map(({ name }) => name)).toEqual(['c']);
   });
 
-  it('writes the map into the new workspace, and turns ids in manifests into ids of the old one', async () => {
-    await using h = await house();
+  it('writes the map into the new workspace, and moves ids from manifests to the old workspace', async () => {
+    await using h = await migrationProject();
     const faq = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     const agent = await h.old.agent({
       name: 'a',
@@ -241,7 +243,7 @@ describe('migrate', () => {
     const before = h.text('voxform.yaml');
     const again = await h.migrate('--map', 'map.yaml');
     expect(again).toMatchObject({ code: 0 });
-    expect(flat(again), 'a line that did its work is none that does nothing').not.toContain('names "FAQ"');
+    expect(flat(again), 'a used line of the map is not reported as unused').not.toContain('names "FAQ"');
     expect(h.text('voxform.yaml')).toBe(before);
 
     await h.folder.write('voxform.yaml', before.replace('  old:\n', '  old:\n    skip: ["*/*"]\n'));
@@ -250,13 +252,13 @@ describe('migrate', () => {
     expect(flat(freeBuffer)).toContain('old skips every resource of the manifests');
   });
 
-  it('creates what is live last, and no number before its agent', async () => {
+  it('creates live resources last, and no number before its agent', async () => {
     const number = (name: string, agent: string, more = '') => `apiVersion: voxform/v1
 kind: PhoneNumber
 metadata: { name: ${name} }
 spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
 `;
-    await using h = await house({
+    await using h = await migrationProject({
       'manifests/agents.yaml': `${agentManifest('ready')}---\n${agentManifest('refused')}---\n${withBase('late', 'FAQ')}`,
       'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
       'manifests/numbers.yaml': [
@@ -303,14 +305,14 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     expect(await h.summaryOf('new')).toEqual({ manual: 3, noop: 4 });
   });
 
-  it('keeps the ids of both workspaces for recover and import', async () => {
+  it('records the ids of both workspaces for recover and import', async () => {
     const files = Object.fromEntries(
       ['a', 'b'].map((name) => [
         `manifests/${name}.yaml`,
         agentManifest(name).replace(`spec:\n  name: ${name}`, 'spec:\n  name: Desk'),
       ]),
     );
-    await using h = await house(files);
+    await using h = await migrationProject(files);
     for (const address of ['Agent/a', 'Agent/b']) {
       const id = await h.old.agent({ name: 'Desk', prompt_config: { prompt: 'Be kind.' } });
       await h.run('import', address, id, '-w', 'old');
@@ -332,9 +334,9 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     expect(await stateIds(h)).toEqual(expected);
   });
 
-  it('stops after a batch with too many failures, and goes on when it is run again', async () => {
+  it('stops after a batch with too many failures, and continues when it is run again', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-    await using h = await house(
+    await using h = await migrationProject(
       Object.fromEntries(names.map((name) => [`manifests/${name}.yaml`, agentManifest(name)])),
     );
     let posts = 0;
@@ -351,8 +353,8 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     expect([...h.empty.world.agents.values()].map(({ name }) => name).sort()).toEqual(names);
   });
 
-  it('names the workspace once in each command that it gives', async () => {
-    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+  it('names the workspace once in each command that it prints', async () => {
+    await using h = await migrationProject({ 'manifests/a.yaml': agentManifest('a') });
     h.hook = ({ method }) => (method === 'POST' ? { status: 502 } : undefined);
     await h.migrate();
     h.hook = () => undefined;
@@ -365,7 +367,7 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
 
   it('lists unknown creates once, with the command that resolves all of them', async () => {
     const names = ['a', 'b', 'c'];
-    await using h = await house({
+    await using h = await migrationProject({
       'manifests/a.yaml': names.map((name) => agentManifest(name)).join('---\n'),
     });
     h.hook = ({ method }) => (method === 'POST' ? { status: 502 } : undefined);
@@ -382,8 +384,8 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     expect(h.empty.world.agents.size).toBe(3);
   });
 
-  it('gives commands that run as they are printed', async () => {
-    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+  it('prints commands that run unchanged', async () => {
+    await using h = await migrationProject({ 'manifests/a.yaml': agentManifest('a') });
     expect(flat(await h.migrate())).toContain('Run voxform plan -w new to check.');
     expect(await h.run('plan', '-w', 'new')).toMatchObject({ code: 0 });
     await h.folder.write('manifests/b.yaml', agentManifest('b'));
@@ -397,17 +399,17 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     expect(await h.migrate()).toMatchObject({ code: 0 });
     expect(h.empty.world.agents.size).toBe(2);
 
-    await using used = await house({ 'manifests/notes.txt': 'mine' });
+    await using used = await migrationProject({ 'manifests/notes.txt': 'mine' });
     expect(flat(await used.migrate('--source', 'live'))).toContain('voxform export --out DIR -w old. ');
   });
 
-  it('takes a part, and leaves alone what nothing declares any more', async () => {
+  it('migrates selected resources, and leaves undeclared ones alone', async () => {
     const number = `apiVersion: voxform/v1
 kind: PhoneNumber
 metadata: { name: main }
 spec: { number: "+4930111", inbound_agent_id: { $ref: Agent/a } }
 `;
-    await using h = await house({
+    await using h = await migrationProject({
       'manifests/a.yaml': agentManifest('a'),
       'manifests/gone.yaml': agentManifest('gone'),
     });
@@ -440,7 +442,7 @@ spec: { number: "+4930111", inbound_agent_id: { $ref: Agent/a } }
     expect(await h.summaryOf('new')).toEqual({ create: 1, forget: 1, manual: 1 });
   });
 
-  it('takes what is there already under management, and says what waits and what stays behind', async () => {
+  it('imports records that already exist, and lists pending steps and skipped resources', async () => {
     const files = {
       'manifests/a.yaml': agentManifest('a'),
       'manifests/c.yaml': agentManifest('c'),
@@ -455,7 +457,7 @@ metadata: { name: main }
 spec: { number: "+4930111", nickname: Main }
 `,
     };
-    await using h = await house(files, '    skip: [Agent/c]\n');
+    await using h = await migrationProject(files, '    skip: [Agent/c]\n');
     const there = h.empty.dashboard;
     const taken = await fetch(`${h.empty.url}/api/v1/numbers`, {
       method: 'POST',
@@ -492,7 +494,7 @@ spec: { number: "+4930111", nickname: Main }
       says: 'the same workspace',
     },
     {
-      reason: 'a workspace that is not there',
+      reason: 'an unknown workspace',
       args: ['--from', 'odl', '--to', 'new'],
       code: 1,
       says: 'did you mean "old"',
@@ -510,25 +512,25 @@ spec: { number: "+4930111", nickname: Main }
       says: 'needs --batch',
     },
     {
-      reason: 'a live source beside manifests',
+      reason: 'a live source together with manifests',
       args: ['--from', 'old', '--to', 'new', '--source', 'live'],
       code: 1,
       says: 'project without manifests',
     },
     {
-      reason: 'a map that is not there',
+      reason: 'a missing map',
       args: ['--from', 'old', '--to', 'new', '--map', 'no.yaml'],
       code: 1,
       says: 'cannot read no.yaml',
     },
     {
-      reason: 'a glob of nothing',
+      reason: 'a glob without a match',
       args: ['--from', 'old', '--to', 'new', '--include', 'X/*'],
       code: 64,
       says: 'matches no resource',
     },
   ])('refuses $reason before anything is written', async ({ args, code, says }) => {
-    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+    await using h = await migrationProject({ 'manifests/a.yaml': agentManifest('a') });
     const refused = await h.run('migrate', ...args);
     expect(refused.code, flat(refused)).toBe(code);
     expect(flat(refused)).toContain(says);

@@ -20,7 +20,7 @@ spec: { name: day, llm_config: { provider: internal, knowledge_base_ids: [{ $ref
 `;
 
 describe('names for ids', () => {
-  it('stand with the ids of known records in every form of a plan but JSON, without a request more', async () => {
+  it('are printed in every format of a plan except JSON, without further requests', async () => {
     await using workspace = await testWorkspace({
       'manifests/day.yaml': WITH_BASE,
       'manifests/night.yaml': agentManifest('night'),
@@ -53,7 +53,7 @@ describe('names for ids', () => {
     const before = workspace.emulator.requests.length;
     for (const form of ['text', 'markdown', 'html']) {
       const shown = (await workspace.run('plan', '--output', form)).stdout;
-      // A terminal has 80 columns here, and what is broken off goes on behind a colon.
+      // The terminal has 80 columns here. A wrapped value continues after a colon.
       const stdout = shown.replaceAll(/\n\s+(: +)?/g, ' ');
       for (const text of named) expect(stdout, form).toContain(text);
       expect(stdout, form).toContain(stranger);
@@ -74,7 +74,7 @@ describe('names for ids', () => {
     expect(change?.names).toEqual({ [day]: 'Agent/day', [night]: 'Agent/night', [old]: 'former Agent/old' });
   });
 
-  it('stand in the step for a number whose manifest has the id itself', async () => {
+  it('are printed in the step for a number whose manifest contains the id', async () => {
     await using workspace = await testWorkspace({ 'manifests/day.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const [day = ''] = workspace.emulator.world.agents.keys();

@@ -40,14 +40,14 @@ describe('spellings of other tools', () => {
     ['plan -q -v', 'plan -q -v', 'short flags'],
     ['plan --out -y', 'plan --out -y', 'a value that looks like a flag'],
     ['fmt -- -check', 'fmt -- -check', 'a file that looks like a flag'],
-    ['graph --json', 'graph --json', 'a form that the command does not have'],
-    ['plan -y', 'plan -y', 'nothing to approve'],
+    ['graph --json', 'graph --json', 'a format that the command does not have'],
+    ['plan -y', 'plan -y', 'a command without approval'],
     ['init -', 'init -', 'a dash alone'],
-  ])('%s is %s: %s', (given, meant) => {
+  ])('are normalised from %s to %s: %s', (given, meant) => {
     expect(normaliseArgs(program, given.split(' '))).toEqual(meant.split(' '));
   });
 
-  it('applies with one dash and prints what was done with -o json', async () => {
+  it('work in an apply with one dash and -o json', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const { code, stdout } = await workspace.run('apply', '-auto-approve', '-o', 'json');
     expect({
@@ -61,7 +61,7 @@ describe('spellings of other tools', () => {
 });
 
 describe('words of other tools', () => {
-  it.each(Object.keys(hintsByWord))('answers %s with the sentence that helps', async (word) => {
+  it.each(Object.keys(hintsByWord))('get a hint: %s', async (word) => {
     await using folder = await temporaryFolder();
     const args = word.startsWith('-') ? ['apply', word] : word.split(' ');
     const { code, stdout, stderr } = await command(args, { cwd: folder.root });
@@ -107,7 +107,7 @@ describe('words of other tools', () => {
     [['plan', '-var=x=y'], "unknown option '-var=x=y'"],
     [['apply', '-auto-aprove'], `unknown option '-auto-aprove'; did you mean "--auto-approve"?`],
     [['plan', '-verbos'], `unknown option '-verbos'; did you mean "--verbose"?`],
-  ])('%j says %s', async (args, sentence) => {
+  ])('get a hint: %j prints %s', async (args, sentence) => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await command(args, { cwd: folder.root });
     expect(code).toBe(64);
@@ -119,7 +119,7 @@ describe('help', () => {
   const all = (parent: Command): readonly Command[] => parent.commands.flatMap((each) => [each, ...all(each)]);
   const paths = all(program).map(pathOf);
 
-  it.each(paths)('has two examples of %s, each of which is a command line', async (name) => {
+  it.each(paths)('has two valid examples of %s', async (name) => {
     const examples = examplesOf(name);
     expect(new Set(examples).size).toBe(2);
     await using folder = await temporaryFolder();
@@ -135,7 +135,7 @@ describe('help', () => {
     }
   });
 
-  it.each(paths)('of %s fits 80 columns, and ends with the global flags in two lines', async (name) => {
+  it.each(paths)('fits 80 columns and ends with the global flags in two lines: %s', async (name) => {
     await using folder = await temporaryFolder();
     const { code, stdout, stderr } = await command(['help', ...name.split(' ')], { cwd: folder.root });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -154,14 +154,14 @@ describe('help', () => {
     ['diff', 'workspaces The two workspaces, unless -w names them'],
     ['state push', 'Resources missing from the file are no longer managed, and their records go on the orphan list.'],
     ['state', 'Commands: list List the addresses'],
-  ])('of %s says %s', async (name, words) => {
+  ])('of %s contains %s', async (name, words) => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['help', ...name.split(' ')], { cwd: folder.root });
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
     expect(stdout).not.toContain('Tools:');
   });
 
-  it('of schema names every schema', async () => {
+  it('of schema lists every schema', async () => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['help', 'schema'], { cwd: folder.root });
     const { stderr } = await command(['schema', 'nope'], { cwd: folder.root });
@@ -172,7 +172,7 @@ describe('help', () => {
     expect(names.filter((name) => !kindNames.includes(name) && !words.includes(name))).toEqual([]);
   });
 
-  it('lists the commands in groups, and global flags last', async () => {
+  it('lists the commands in groups and the global flags last', async () => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['--help'], { cwd: folder.root });
     const headings = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);

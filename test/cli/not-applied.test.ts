@@ -13,7 +13,7 @@ spec:
 
 const KEPT = 'The platform ignored the last update of llm_config.temperature and kept 0.7.';
 
-/** A workspace after an apply of 0.2, of which the platform kept 0.7. */
+/** Returns a workspace whose platform kept 0.7 although a manifest now has 0.2. */
 async function refused(): Promise<TestWorkspace> {
   const ignoredByPut = { fields: ['llm_config.temperature'] };
   const workspace = await testWorkspace({ 'manifests/a.yaml': manifest(0.7) }, { behaviour: { ignoredByPut } });
@@ -25,7 +25,7 @@ async function refused(): Promise<TestWorkspace> {
 }
 
 describe('a field that the platform did not apply', () => {
-  it('is in the words, the JSON and the exit codes of every command', async () => {
+  it('is reported in the text, the JSON and the exit codes of every command', async () => {
     await using workspace = await refused();
     const applied = await workspace.run('apply', '--auto-approve', '--strict');
     expect(applied.code, '--strict').toBe(1);
@@ -63,7 +63,7 @@ describe('a field that the platform did not apply', () => {
     expect(workspace.writes()).toBe(writes);
   });
 
-  it('is sent again with --retry-ignored, by a saved plan too', async () => {
+  it('is sent again with --retry-ignored, also by a saved plan', async () => {
     await using workspace = await refused();
     await workspace.run('apply', '--auto-approve');
     const writes = workspace.writes();
@@ -81,7 +81,7 @@ describe('a field that the platform did not apply', () => {
     expect((await workspace.run('plan')).stdout).toContain('1 resource is in sync.');
   });
 
-  it('is offered by accept', async () => {
+  it('is accepted with the value of the platform', async () => {
     await using workspace = await refused();
     await workspace.run('apply', '--auto-approve');
     const accepted = await workspace.run('accept', '--auto-approve');

@@ -27,7 +27,7 @@ interface Row {
   readonly status: string;
 }
 
-describe('an answer that cannot be believed', () => {
+describe('an implausible response', () => {
   it.each([' ', '../webhooks', 'a/b', '\u0000'])('with the id %j leaves the create unknown', async (id) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     workspace.emulator.faults.add({
@@ -43,7 +43,7 @@ describe('an answer that cannot be believed', () => {
     expect(rows).toMatchObject([{ address: 'Agent/day', id: null, status: 'unknown' }]);
   });
 
-  it('that names a record twice does not lose the second one', async () => {
+  it('with the id of another address does not hide the new record', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
     const day = [...workspace.emulator.world.agents.values()][0]?.id ?? '';
@@ -65,7 +65,7 @@ describe('an answer that cannot be believed', () => {
     { reason: 'open', closed: undefined },
     { reason: 'closed as deleted', closed: 'deleted' },
     { reason: 'closed as kept', closed: 'kept' },
-  ])('that names a record on the orphan list, $reason, does not lose the new one', async ({ closed }) => {
+  ])('with the id of an orphan, $reason, does not hide the new record', async ({ closed }) => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const { resources } = JSON.parse((await workspace.run('plan', '--output', 'json')).stdout);
@@ -90,7 +90,7 @@ describe('an answer that cannot be believed', () => {
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
 
-  it('that names a record of somebody else is not believed, and the new one is found', async () => {
+  it('with the id of a foreign record is ignored, and the new record is found', async () => {
     const line = (name: string, number: string) =>
       `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: ${name} }\nspec: { number: "${number}" }\n`;
     await using workspace = await testWorkspace({ 'manifests/n.yaml': line('main', '+12025550120') });
@@ -113,7 +113,7 @@ describe('an answer that cannot be believed', () => {
     expect(ours).toHaveLength(1);
   });
 
-  it('about another record than the updated one changes no id', async () => {
+  it('about another record does not change the id of the updated one', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const ids = [...workspace.emulator.world.agents.keys()];
@@ -132,7 +132,7 @@ describe('an answer that cannot be believed', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('that is the 404 page of a gateway is asked for again, and creates nothing', async () => {
+  it('that is the 404 page of a gateway is retried and creates nothing', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     workspace.emulator.faults.add({
@@ -146,7 +146,7 @@ describe('an answer that cannot be believed', () => {
     expect(workspace.writes()).toBe(written);
   });
 
-  it('that a record is missing creates another only where that is allowed, and does not lose its id', async () => {
+  it('with a 404 leads to a new record only with --allow-recreate, and keeps the old id', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const [old] = workspace.emulator.world.agents.keys();
@@ -174,7 +174,7 @@ describe('an answer that cannot be believed', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('about another record than the one that was asked for is not written over', async () => {
+  it('about another record does not cause a write', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const stranger = agentNamed(workspace.emulator, 'day');
@@ -195,7 +195,7 @@ describe('an answer that cannot be believed', () => {
     expect(workspace.writes()).toBe(written);
   });
 
-  it('lists a record without a name: it is kept, matches nothing and stops nothing', async () => {
+  it('with a nameless record in a list is kept and matches nothing', async () => {
     await using workspace = await testWorkspace(
       { 'manifests/all.yaml': NAMED },
       { behaviour: { listsNameless: true } },
@@ -221,14 +221,14 @@ describe('an answer that cannot be believed', () => {
     [['plan', '--allow-recreate', 'day'], 64],
     [['plan', '--allow-recreate', 'Agent/dya'], 64],
     [['watch', '--allow-recreate', 'all'], 64],
-  ])('%j is refused', async (args, code) => {
+  ])('refuses invalid flags to recreate records: %j', async (args, code) => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run(...args)).code).toBe(code);
   });
 });
 
 describe('a first run', () => {
-  it('writes nothing into a workspace that the key does not belong to', async () => {
+  it('writes nothing into a workspace to which the key does not belong', async () => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.runWith(
       { VOXFORM_WORKSPACE_ID: '01ANOTHERW0RKSPACE00000001' },

@@ -14,7 +14,7 @@ interface Older extends AsyncDisposable {
   run(...args: string[]): ReturnType<TestWorkspace['run']>;
 }
 
-/** Git puts the state back to where it was before a webhook was created. */
+/** Restores, with Git, the state from before a webhook was created. */
 async function olderState({ backups }: { readonly backups: boolean }): Promise<Older> {
   const workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
   const { root } = workspace.folder;
@@ -41,7 +41,9 @@ async function olderState({ backups }: { readonly backups: boolean }): Promise<O
 const flat = (text: string): string => text.replace(/\s+/g, ' ');
 
 describe.each([{ backups: true }, { backups: false }])('an older state, with backups: $backups', (given) => {
-  it('is warned of by whatever reads, however quiet, and refused by whatever writes', { tags: ['long'] }, async () => {
+  it('causes a warning in commands that read, also with -q, and fails commands that write', {
+    tags: ['long'],
+  }, async () => {
     await using older = await olderState(given);
     const { workspace, run, webhookId } = older;
     const reading = ['plan', 'drift', 'status', 'state list', 'state pull', 'plan --no-refresh'];
@@ -76,7 +78,7 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
     expect(await readFile(path.join(workspace.folder.root, STATE))).toEqual(before);
   });
 
-  it('is put right by a push of the newer copy', { tags: ['long'] }, async () => {
+  it('is replaced by a push of the newer copy', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { workspace, run } = older;
     expect((await run('state', 'push', STATE)).stderr).toContain('older than the state');
@@ -90,7 +92,7 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
     expect(workspace.emulator.world.webhooks.size).toBe(1);
   });
 
-  it('is written where that is allowed, and no older state afterwards', { tags: ['long'] }, async () => {
+  it('is written with --allow-older-state, and is current afterwards', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { run, webhookId } = older;
     const taken = await run('import', 'Webhook/hook', webhookId, '--allow-older-state');
@@ -103,14 +105,14 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
   });
 });
 
-describe('a state that two checkouts of a machine hold', () => {
-  it('is told of in the one that is behind, with what it lacks and where the other is', {
+describe('a state in two checkouts of one machine', () => {
+  it('is reported in the older checkout, with its missing records and the newer location', {
     tags: ['long'],
   }, async () => {
     await using older = await olderState({ backups: false });
     const { workspace, run, webhookId } = older;
     const { root } = workspace.folder;
-    // Another checkout, in which the same was applied: the same serial, another write.
+    // In another checkout with the same state, another command writes the same serial.
     const other = path.join(root, 'other');
     for (const name of ['voxform.yaml', 'manifests', '.voxform']) {
       await cp(path.join(root, name), path.join(other, name), { recursive: true });
@@ -127,7 +129,7 @@ describe('a state that two checkouts of a machine hold', () => {
     expect(flat((await run(...APPLY)).stderr)).toContain('the last state written on this machine');
   });
 
-  it('is told of where both wrote the same serial', async () => {
+  it('is reported if both checkouts wrote the same serial', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     const { root } = workspace.folder;
     const other = path.join(root, 'other');
@@ -136,7 +138,7 @@ describe('a state that two checkouts of a machine hold', () => {
     for (const name of ['voxform.yaml', 'manifests', '.voxform']) {
       await cp(path.join(root, name), path.join(other, name), { recursive: true });
     }
-    // One of them on another machine.
+    // The write in one of them happens on another machine.
     const elsewhere = { XDG_STATE_HOME: path.join(root, 'elsewhere') };
     await workspace.runWith(elsewhere, 'state', 'mv', 'Agent/day', 'Agent/dusk');
     expect((await run('-C', other, 'state', 'mv', 'Agent/day', 'Agent/dawn')).code).toBe(0);

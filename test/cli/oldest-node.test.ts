@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it } from 'vitest';
 
-it('is built without declarations with `using` and the stacks for them, which Node 22 lacks', () => {
+it('the build contains no `using` declarations and no stacks for them, which Node 22 does not support', () => {
   const built = inject('built');
   const names = readdirSync(built, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?js$/.test(name));
   const newer = /^\s*(?:await )?using \w+ = |\bnew (?:Async)?DisposableStack\b/m;

@@ -3,7 +3,7 @@ import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
-/** The command on a terminal of so many columns, without colours. */
+/** Runs the command on a terminal with this many columns, without colors. */
 function onTerminal({ folder }: TestWorkspace, columns: number | undefined, ...args: string[]) {
   const env = { VOXFORM_API_KEY: API_KEY, NO_COLOR: '1' };
   return command(args, { cwd: folder.root, env, columns });
@@ -14,7 +14,7 @@ const widest = (text: string): number => Math.max(...text.split('\n').map((line)
 describe('validate on a terminal', () => {
   const wrong = `${agentManifest('day')}  voise: x\n  llm_config: { api_key: 9f86d081884c7d65 }\n`;
 
-  it('shows the line of each problem with a caret, and no key', async () => {
+  it('prints the line of each problem with a caret, and no key', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': wrong });
     const { stdout } = await onTerminal(workspace, 80, 'validate');
     expect(stdout).toMatch(/unknown field "voise".*\n +\d+ \| voise: x\n +\| \^\n/);
@@ -24,7 +24,7 @@ describe('validate on a terminal', () => {
     expect(plan.stderr).toContain('| voise: x');
   });
 
-  it('has them in no pipe, no JSON and no log of JSON lines', async () => {
+  it('prints no source lines in a pipe, in JSON and in a log of JSON lines', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': wrong });
     for (const args of [['validate'], ['plan']]) {
       const { stdout, stderr } = await onTerminal(workspace, undefined, ...args);
@@ -38,7 +38,7 @@ describe('validate on a terminal', () => {
 });
 
 describe('a plan of many resources', () => {
-  it('is compact, and whole with --full; JSON is the same with both', async () => {
+  it('is compact, and complete with --full, with the same JSON', async () => {
     const all = Array.from({ length: 20 }, (_, index) => agentManifest(`a${index}`)).join('---\n');
     await using workspace = await testWorkspace({ 'manifests/a.yaml': all });
     const { stdout: short } = await workspace.run('plan');
@@ -58,7 +58,7 @@ describe('status', () => {
   const user =
     'apiVersion: voxform/v1\nkind: WorkspaceUser\nmetadata: { name: a-user-with-quite-a-long-name }\nspec: { email: ann@example.com, role: member }\n';
 
-  it.each([80, 120, 200])('cuts nothing at %i columns', async (columns) => {
+  it.each([80, 120, 200])('truncates nothing at %i columns', async (columns) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('day'),
       'manifests/u.yaml': user,

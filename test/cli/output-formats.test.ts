@@ -8,7 +8,7 @@ import { agentManifest, projectFile } from './workspace.ts';
 const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
 type Format = (typeof FORMATS)[number];
 
-/** How a result in each form begins, or what it holds. */
+/** A pattern for the result in each format. */
 const marks: Readonly<Record<Exclude<Format, 'json'>, RegExp>> = {
   text: /^Workspace test /,
   markdown: /^### voxform (plan|apply|drift) for <code>test<\/code>\n/,
@@ -16,7 +16,7 @@ const marks: Readonly<Record<Exclude<Format, 'json'>, RegExp>> = {
   github: /^::(notice|warning|error) file=manifests\/agents\.yaml,line=\d+,title=voxform%3A /,
 };
 
-it('prints plan, apply and drift in every form, each with the numbers that lead to what changes where it plans', async () => {
+it('plan, apply and drift print every format, and plan names the numbers that lead to an agent', async () => {
   await using emulator: Emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator),
@@ -46,7 +46,7 @@ it('prints plan, apply and drift in every form, each with the numbers that lead 
     expect([drift.code, drift.stderr]).toEqual([2, '']);
     fits('drift', format, drift.stdout);
     const report = await run('drift', '--output', format, '--no-detailed-exitcode');
-    // The two may run in different seconds.
+    // The two commands may run in different seconds.
     const undated = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d/g, 'TIME');
     expect([report.code, undated(report.stdout)]).toEqual([0, undated(drift.stdout)]);
     expect((await run('drift', '--detailed-exitcode')).code).toBe(2);

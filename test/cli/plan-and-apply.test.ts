@@ -10,7 +10,7 @@ const FILES = {
 };
 
 describe('plan', () => {
-  it('changes nothing, and tells with its exit code whether something is to be changed', async () => {
+  it('changes nothing, and shows in its exit code whether there are changes', async () => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run('plan')).code).toBe(0);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
@@ -22,7 +22,7 @@ describe('plan', () => {
     expect(workspace.writes()).toBe(after);
   });
 
-  it('prints JSON and nothing else on stdout', async () => {
+  it('prints only JSON on stdout', async () => {
     await using workspace = await testWorkspace(FILES);
     const { stdout } = await workspace.run('plan', '--output', 'json', '-v');
     const plan = JSON.parse(stdout) as { format_version: number; summary: Record<string, number> };
@@ -30,7 +30,7 @@ describe('plan', () => {
     expect(plan.summary).toMatchObject({ create: 3, noop: 0 });
   });
 
-  it('warns where an agent with a provider of its own is created without a key', async () => {
+  it('warns if an agent with its own provider is created without a key', async () => {
     const agent = (name: string, model: string) => `${agentManifest(name)}  llm_config: { ${model} }\n`;
     await using workspace = await testWorkspace({
       'manifests/a.yaml': [
@@ -51,7 +51,7 @@ describe('plan', () => {
     expect(JSON.parse(later.stdout)).toMatchObject({ warnings: [] });
   });
 
-  it('has no colours in a pipe, and has them when they are forced', async () => {
+  it('prints colors on demand, but not in a pipe', async () => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run('plan')).stdout).not.toContain('\u001b');
     const forced = await workspace.runWith({ FORCE_COLOR: '1' }, 'plan');
@@ -60,7 +60,7 @@ describe('plan', () => {
     expect(not.stdout).not.toContain('\u001b');
   });
 
-  it('narrows to a target and what it refers to, and to labels', async () => {
+  it('is limited to a target and the resources to which it refers', async () => {
     await using workspace = await testWorkspace(FILES);
     const { stdout } = await workspace.run('plan', '--target', 'Agent/day', '--output', 'json');
     const { resources } = JSON.parse(stdout) as { resources: { address: string }[] };
@@ -70,7 +70,7 @@ describe('plan', () => {
     expect(wrong.stderr).toContain('did you mean "Agent/day"?');
   });
 
-  it('warns of patterns that match nothing before it forgets what they declared', async () => {
+  it('warns of patterns without a match before it releases resources', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const project = await readFile(path.join(workspace.folder.root, 'voxform.yaml'), 'utf8');
@@ -80,7 +80,7 @@ describe('plan', () => {
     expect(stderr).toMatch(/^warning: voxform\.yaml:\d+:\d+: no manifests: no file matches\s+manifest\/\*\.yaml\n$/);
   });
 
-  it('survives a reader that leaves', async () => {
+  it('survives a closed stdout', async () => {
     await using workspace = await testWorkspace(FILES);
     const { child, ended } = workspace.start(['plan']);
     child.stdout?.destroy();
@@ -91,7 +91,7 @@ describe('plan', () => {
 });
 
 describe('apply', () => {
-  it('refuses to write when there is nobody to ask', async () => {
+  it('refuses to write without an approval', async () => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run('apply');
     expect(code).toBe(1);
@@ -99,7 +99,7 @@ describe('apply', () => {
     expect(workspace.writes()).toBe(0);
   });
 
-  it('has nothing to ask when there is nothing to do, and -q has no notes then', async () => {
+  it('needs no approval without changes, and prints no notes with -q', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     expect((await workspace.run('apply')).code).toBe(0);
@@ -111,7 +111,7 @@ describe('apply', () => {
     }
   });
 
-  it('reports what became of each resource as JSON', async () => {
+  it('prints the result of each resource as JSON', async () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.faults.add({
       match: { method: 'POST', path: '/api/v1/webhooks' },
@@ -131,7 +131,7 @@ describe('apply', () => {
   });
 });
 
-it('apply records fewer creates ahead once the platform takes fewer', async () => {
+it('apply records fewer creates ahead after the platform limits requests', async () => {
   const agents = Array.from({ length: 48 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
   const pending: number[] = [];
   let refusals = 24;
@@ -154,7 +154,7 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
   expect(Math.max(...pending.slice(24))).toBeLessThan(12);
 });
 
-it('apply has more creates in flight where the platform keeps up', { tags: ['long'] }, async () => {
+it('apply has more creates in flight if the platform is fast enough', { tags: ['long'] }, async () => {
   const agents = Array.from({ length: 300 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
   let [inFlight, most] = [0, 0];
   await using workspace = await testWorkspace(
@@ -163,7 +163,7 @@ it('apply has more creates in flight where the platform keeps up', { tags: ['lon
       onRequest: async ({ method }) => {
         if (method !== 'POST') return undefined;
         most = Math.max(most, ++inFlight);
-        // So long that a slow machine has time for twice as many.
+        // This delay gives a slow machine enough time to send twice as many.
         await delay(700);
         inFlight--;
         return undefined;
@@ -176,12 +176,12 @@ it('apply has more creates in flight where the platform keeps up', { tags: ['lon
 });
 
 describe('a saved plan', () => {
-  it('is private, is applied as it is without asking, and only once', async () => {
+  it('is private, and is applied unchanged, without a question and only once', async () => {
     await using workspace = await testWorkspace(FILES);
     const file = path.join(workspace.folder.root, 'a.plan');
     await workspace.run('plan', '--out', 'a.plan');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    // Neither a terminal nor --auto-approve.
+    // There is neither a terminal nor --auto-approve.
     expect((await workspace.run('apply', 'a.plan')).code).toBe(0);
     expect(workspace.writes()).toBe(3);
     const again = await workspace.run('apply', 'a.plan');
@@ -190,7 +190,7 @@ describe('a saved plan', () => {
     expect(workspace.writes()).toBe(3);
   });
 
-  it('goes to a device or a pipe without taking its place', async () => {
+  it('is written to a device or a pipe without replacing it', async () => {
     await using workspace = await testWorkspace(FILES);
     const full = await workspace.run('plan', '--out', '/dev/full');
     expect(full.code).toBe(1);
@@ -200,7 +200,7 @@ describe('a saved plan', () => {
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
   });
 
-  it('takes the place of a saved plan or an empty file, and of no other', async () => {
+  it('replaces a saved plan or an empty file, but no other file', async () => {
     await using workspace = await testWorkspace(FILES);
     const { root } = workspace.folder;
     await writeFile(path.join(root, 'a.plan'), '');
@@ -217,7 +217,7 @@ describe('a saved plan', () => {
     expect((await workspace.run('plan', '--out', '')).code).toBe(64);
   });
 
-  it('is refused when it was edited', async () => {
+  it('is refused after an edit', async () => {
     await using workspace = await testWorkspace(FILES);
     const file = path.join(workspace.folder.root, 'a.plan');
     await workspace.run('plan', '--out', 'a.plan');
@@ -232,7 +232,7 @@ describe('a saved plan', () => {
     ['missing.plan', undefined, 'no such file'],
     ['not-json.plan', 'create everything', 'not JSON'],
     ['other.plan', '{"hello":1}', 'not a saved plan'],
-  ])('%s is refused: %s', async (name, text, message) => {
+  ])('is refused in %s: %s', async (name, text, message) => {
     await using workspace = await testWorkspace(FILES);
     if (text !== undefined) await workspace.folder.write(name, text);
     const { code, stderr } = await workspace.run('apply', name, '--auto-approve');
@@ -242,7 +242,7 @@ describe('a saved plan', () => {
 });
 
 describe('drift', () => {
-  it('tells with its exit code, and never writes', async () => {
+  it('exits with 2 after a change on the platform, and never writes', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const writes = workspace.writes();

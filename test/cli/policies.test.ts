@@ -40,7 +40,7 @@ async function project(policies: string, files: Readonly<Record<string, string>>
   return w;
 }
 
-/** Where `policies` begins in the project file. */
+/** The line of `policies` in the project file. */
 const FIRST = 7;
 
 async function planOf(w: TestWorkspace, ...args: string[]): Promise<PlanDocument> {
@@ -53,7 +53,7 @@ async function planOf(w: TestWorkspace, ...args: string[]): Promise<PlanDocument
 }
 
 describe('validate', () => {
-  it('reports what a rule denies at the line of the field', async () => {
+  it('reports a denied resource at the line of the field', async () => {
     await using w = await project(CALLS_END);
     const { stdout, code } = await w.run('validate');
     expect(stdout).toContain('manifests/a.yaml:8:5  calls-end: Calls must end after half an hour (Agent/day)\n');
@@ -67,7 +67,7 @@ describe('validate', () => {
     );
   });
 
-  it('names the line of an overlay where that decides, and warns where a rule warns', async () => {
+  it('reports the line of the overlay that sets the field, and a warning of a rule', async () => {
     await using w = await project(`
   - { name: quick, kind: Agent, warn: 'spec.call_config.max_call_duration_ms < 700000' }
 defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
@@ -98,7 +98,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
       text: 'deny: >-\n      spec.name == "a" ||\n\n      spec.nmae == "x"',
       at: '5:12',
     },
-  ])('places a wrong field in $reason', async ({ text, at }) => {
+  ])('reports the position of an unknown field in $reason', async ({ text, at }) => {
     await using w = await project(`\n  - name: wrong\n    ${text}\n`);
     const [line, column] = at.split(':').map(Number);
     const { stdout, code } = await w.run('validate');
@@ -112,40 +112,40 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
   it.each([
     {
       rules: "{ name: one, kind: Agnt, deny: 'true' }",
-      said: 'one: unknown kind "Agnt"; did you mean "Agent"?',
+      message: 'one: unknown kind "Agnt"; did you mean "Agent"?',
     },
-    { rules: "{ name: one, kind: Agnt, deny: 'foo == 1' }", said: 'one: unknown name "foo"' },
-    { rules: "{ name: one, deny: 'true', warn: 'true' }", said: 'policies[0]: expected either deny or warn' },
+    { rules: "{ name: one, kind: Agnt, deny: 'foo == 1' }", message: 'one: unknown name "foo"' },
+    { rules: "{ name: one, deny: 'true', warn: 'true' }", message: 'policies[0]: expected either deny or warn' },
     {
       rules: "{ name: one, deny: 'true' }, { name: one, warn: 'true' }",
-      said: 'two rules are named "one"',
+      message: 'two rules are named "one"',
     },
-    { rules: '{ name: one, dney: x }', said: 'unknown field "dney"; did you mean "deny"?' },
-    { rules: '', said: 'policies must be a list of at least 1 item, got 0' },
+    { rules: '{ name: one, dney: x }', message: 'unknown field "dney"; did you mean "deny"?' },
+    { rules: '', message: 'policies must be a list of at least 1 item, got 0' },
     {
       rules: Array.from({ length: 201 }, (_, index) => `{ name: r${index}, deny: 'true' }`).join(', '),
-      said: 'policies must be a list of at most 200 items, got 201',
+      message: 'policies must be a list of at most 200 items, got 201',
     },
     {
       rules: `{ name: one, on: plan, deny: 'now.getDayOfWeek("Europe/Berln") == 5' }`,
-      said: 'one: unknown time zone "Europe/Berln"',
+      message: 'one: unknown time zone "Europe/Berln"',
     },
-  ])('reports $said', { tags: ['long'] }, async ({ rules, said }) => {
+  ])('reports $message', { tags: ['long'] }, async ({ rules, message }) => {
     await using w = await project(` [${rules}]\n`);
-    expect((await w.run('validate')).stdout).toContain(said);
+    expect((await w.run('validate')).stdout).toContain(message);
     const { stderr, code } = await w.run('apply', '--auto-approve');
-    expect([stderr.includes(said), code]).toEqual([true, 1]);
+    expect([stderr.includes(message), code]).toEqual([true, 1]);
     await using other = await project('');
     await other.folder.write('rules.yaml', `policies: [${rules}]\n`);
-    const ofFile = await other.run('plan', '--policy', 'rules.yaml');
-    expect(ofFile.stderr).toMatch(/^rules.yaml:1:/);
-    expect([ofFile.stderr.includes(said), ofFile.code]).toEqual([true, 1]);
+    const fromFile = await other.run('plan', '--policy', 'rules.yaml');
+    expect(fromFile.stderr).toMatch(/^rules.yaml:1:/);
+    expect([fromFile.stderr.includes(message), fromFile.code]).toEqual([true, 1]);
     expect((await other.run('plan', '--policy', 'none.yaml')).stderr).toContain(
       '--policy none.yaml: the file cannot be read: no such file',
     );
   });
 
-  it('reports the wrong condition of one rule beside a wrong key of another', async () => {
+  it('reports an invalid condition of one rule together with an unknown key of another', async () => {
     const rules = `
   - { name: one, mesage: x, deny: 'spec.nmae == "x"' }
   - { name: two, deny: 'spec.nmae == "x"' }
@@ -154,19 +154,19 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     await using w = await project(rules);
     const { stdout } = await w.run('validate');
     await using other = await project('', { 'rules.yaml': `policies:${rules}` });
-    const ofFile = await other.run('validate', '--policy', 'rules.yaml');
-    for (const [said, file, line] of [
+    const fromFile = await other.run('validate', '--policy', 'rules.yaml');
+    for (const [message, file, line] of [
       [stdout, 'voxform.yaml', FIRST],
-      [ofFile.stdout + ofFile.stderr, 'rules.yaml', 1],
+      [fromFile.stdout + fromFile.stderr, 'rules.yaml', 1],
     ] as const) {
-      expect(said).toContain(`${file}:${line + 1}:18  unknown field "mesage"`);
-      expect(said).toContain(`${file}:${line + 2}:30  two: unknown field "nmae"`);
-      expect(said).toContain(`${file}:${line + 3}:30  two: unknown field "nam"`);
-      expect(said).not.toContain('stand-in');
+      expect(message).toContain(`${file}:${line + 1}:18  unknown field "mesage"`);
+      expect(message).toContain(`${file}:${line + 2}:30  two: unknown field "nmae"`);
+      expect(message).toContain(`${file}:${line + 3}:30  two: unknown field "nam"`);
+      expect(message).not.toContain('stand-in');
     }
   });
 
-  it('reports wrong rules beside what else is wrong in the project file', async () => {
+  it('reports invalid rules together with other problems of the project file', async () => {
     await using w = await project(`\n  - { name: one, deny: 'spec.nmae == "x"' }\nlimit: {}\n`);
     for (const args of [['validate'], ['validate', '--all-workspaces'], ['plan']]) {
       const { stdout, stderr } = await w.run(...args);
@@ -175,7 +175,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     }
   });
 
-  it('denies where a rule has no result, with both places', async () => {
+  it('denies a resource if a rule cannot be evaluated, with both locations', async () => {
     await using w = await project(`\n  - { name: quiet, deny: 'spec.call_config.ring_duration_ms > 9000' }\n`);
     const { stdout } = await w.run('validate');
     expect(stdout).toContain(
@@ -185,7 +185,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
 });
 
 describe('a denied plan', () => {
-  it('is shown in every format, and never applied', { tags: ['long'] }, async () => {
+  it('is printed in every format and never applied', { tags: ['long'] }, async () => {
     await using w = await project(CALLS_END);
     const text = await w.run('plan');
     expect(text.code).toBe(1);
@@ -222,7 +222,7 @@ describe('a denied plan', () => {
     expect(w.writes()).toBe(0);
   });
 
-  it('sees the change, the plan and the time', async () => {
+  it('is computed from the change, the plan and the time', async () => {
     await using w = await project(`
   - { name: no-create, on: plan, deny: 'resource.action == "create" && plan.summary.create > 1' }
   - { name: new-year, on: plan, warn: 'now > timestamp("2020-01-01T00:00:00Z") && labels.team == "sales"' }
@@ -233,12 +233,12 @@ describe('a denied plan', () => {
       'no-create Agent/day deny',
       'new-year Agent/day warn',
       'no-create Agent/night deny',
-      // The label is not set, which a rule has to test.
+      // The label is not set. A rule has to test this.
       'new-year Agent/night deny',
     ]);
   });
 
-  it('tells of a misspelt action', async () => {
+  it('needs valid actions in its rules', async () => {
     await using w = await project(`\n  - { name: typo, on: plan, warn: 'resource.action == "crate"' }\n`);
     expect((await w.run('validate')).stdout).toContain('is never "crate"; did you mean "create"?');
     await using early = await project(`\n  - { name: early, warn: 'resource.action == "create"' }\n`);
@@ -249,7 +249,7 @@ describe('a denied plan', () => {
 });
 
 describe('--waive', () => {
-  it('lifts a rule for what it denies now, and stands in the history', async () => {
+  it('lifts a rule for the resources that it denies now, and is recorded in the history', async () => {
     await using w = await project(CALLS_END);
     const { code } = await w.run('apply', '--auto-approve', '--waive', 'calls-end', '--because', 'a test line');
     expect(code).toBe(0);
@@ -262,15 +262,15 @@ describe('--waive', () => {
     expect(stdout).toMatch(/Waived +calls-end \(voxform\.yaml\) for Agent\/day: a test line/);
   });
 
-  it('goes with a saved plan, bound to what that plan has', async () => {
+  it('is saved with a plan, and only valid for its violations', async () => {
     await using w = await project(CALLS_END);
     const waiver = ['--waive', 'calls-end', '--because', 'a test line'];
     expect((await w.run('plan', '--out', 'p.plan', ...waiver)).code).toBe(0);
-    // Another rule objects by now: the waiver does not hold for it.
+    // The waiver is not valid for another rule that denies the resource by now.
     await w.folder.write('rules.yaml', `policies:${CALLS_END.replace('calls-end', 'calls-end-soon')}`);
     const other = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'rules.yaml');
     expect(other.stderr).toContain('denied by calls-end-soon (Agent/day)');
-    // Nor for a rule of the same name from elsewhere.
+    // The waiver is not valid for a rule with the same name in another file.
     await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
     const same = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'rules.yaml');
     expect(same.stderr).toContain('denied by calls-end (Agent/day)');
@@ -283,8 +283,8 @@ describe('--waive', () => {
 
   it.each([
     { reason: 'is not waivable at apply', mine: CALLS_END, theirs: `${CALLS_END}    waivable: false\n` },
-    { reason: 'says something else', mine: CALLS_END.replace('Calls must', 'Calls may'), theirs: CALLS_END },
-  ])('holds in a saved plan for no rule that $reason', async ({ mine, theirs }) => {
+    { reason: 'has another message', mine: CALLS_END.replace('Calls must', 'Calls may'), theirs: CALLS_END },
+  ])('is not valid in a saved plan for a rule that $reason', async ({ mine, theirs }) => {
     await using w = await project('');
     await w.folder.write('mine.yaml', `policies:${mine}`);
     await w.folder.write('theirs.yaml', `policies:${theirs}`);
@@ -295,7 +295,7 @@ describe('--waive', () => {
     expect([applied.code, w.writes()]).toEqual([1, 0]);
   });
 
-  it('is not taken from a forged plan for a rule that cannot be waived', async () => {
+  it('is ignored in a forged plan for a rule that cannot be waived', async () => {
     await using w = await project(`${CALLS_END}    waivable: false\n`);
     await w.run('plan', '--out', 'p.plan');
     const document = JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as PlanDocument;
@@ -305,7 +305,7 @@ describe('--waive', () => {
     expect(w.writes()).toBe(0);
   });
 
-  it('is suggested where it can be given', async () => {
+  it('is suggested if it is possible', async () => {
     await using w = await project(CALLS_END);
     await w.run('plan', '--out', 'p.plan');
     const saved = await w.run('apply', 'p.plan', '--auto-approve');
@@ -316,7 +316,7 @@ describe('--waive', () => {
     expect(stderr).not.toContain('--waive');
   });
 
-  it('needs a reason, a rule that there is, and something to lift', async () => {
+  it('needs a reason, an existing rule and a violation', async () => {
     await using w = await project(`${CALLS_END}\n  - { name: firm, deny: 'name == "x"', waivable: false }\n`);
     const refused = async (...args: string[]) => {
       const { code, stderr } = await w.run('apply', '--auto-approve', ...args);
@@ -337,7 +337,7 @@ describe('--waive', () => {
 });
 
 describe('--policy', () => {
-  it('takes a file once, and says what is no file', async () => {
+  it('loads each file once, and reports a path that is not a file', async () => {
     await using w = await project('');
     await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
     const twice = ['--policy', 'rules.yaml', '--policy', './rules.yaml'];
@@ -352,7 +352,7 @@ describe('--policy', () => {
     expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: the path is a folder');
   });
 
-  it('begins a relative path where the command is called, not in the folder of -C', async () => {
+  it('is resolved against the current folder, not the folder of -C', async () => {
     await using w = await project('', { 'rules.yaml': "policies: [{ name: tame, warn: 'false' }]\n" });
     await using caller = await temporaryFolder({ 'rules.yaml': `policies:${CALLS_END}` });
     const args = ['-C', w.folder.root, 'validate', '--policy', 'rules.yaml'];
@@ -362,7 +362,7 @@ describe('--policy', () => {
     expect((await command(args, { cwd: caller.root })).stdout).toContain('rules.yaml:1:');
   });
 
-  it('names the file of each rule that was lifted', async () => {
+  it('is named with each waived rule', async () => {
     await using w = await project(CALLS_END);
     await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
     const flags = ['--policy', 'rules.yaml', '--waive', 'calls-end', '--because', 'x'];
@@ -386,7 +386,7 @@ describe('--policy', () => {
     ]);
     expect((await w.run('apply', '--auto-approve', '--policy', 'rules/team.yaml')).code).toBe(1);
     expect(w.writes()).toBe(0);
-    // Also where the plan was made without them, by what it keeps of labels and spec.
+    // The rules also apply to a plan that was made without them. It contains the labels and the spec.
     const rule = (text: string) => `policies: [{ name: a, kind: Agent, deny: '${text}' }]\n`;
     await w.run('plan', '--out', 'p.plan', '--target', 'Agent/day');
     const applied = async (text: string) => {
@@ -401,7 +401,7 @@ describe('--policy', () => {
   });
 });
 
-it('knows the workspace by what a repository cannot choose', async () => {
+it('rules identify the workspace by values that a repository cannot choose', async () => {
   const rules = (platform: string, id: string) => `
   - { name: by-id, deny: 'workspace_id == "${id}"' }
   - { name: by-address, deny: 'base_url == "${platform}"' }
@@ -431,7 +431,7 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
 `;
   const secret = 'https://hooks.example.com/very-secret-token';
 
-  it('is in no plan and no history, whatever the reason of a waiver says', async () => {
+  it('is neither in a plan nor in the history, also if the reason of a waiver contains it', async () => {
     await using w = await project(CALLS_END);
     const because = `it is ${API_KEY}`;
     const waiver = ['--waive', 'calls-end', '--because', because];
@@ -461,7 +461,7 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
     `spec.url == "${secret}"`,
     'spec.url.size() == 43',
     'resource.changes.exists(c, c.path == "url" && c.after == "x")',
-  ])('is in nothing that comes of %s', { tags: ['long'] }, async (rule) => {
+  ])('is not revealed by %s', { tags: ['long'] }, async (rule) => {
     await using w = await project(`\n  - { name: nosy, kind: Webhook, on: plan, deny: '${rule}' }\n`, {
       'manifests/h.yaml': HOOK,
     });
@@ -475,7 +475,7 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
   });
 });
 
-it('holds for a migration and for a program', async () => {
+it('policies apply to migrate and to the API', async () => {
   await using old = await testWorkspace({}, { workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   await using w = await testWorkspace({ 'manifests/a.yaml': AGENTS });
   const ends = [old, w].map(
@@ -505,7 +505,7 @@ it('holds for a migration and for a program', async () => {
   expect(await apply(await plan(program, { waiver }))).toMatchObject({ complete: true });
 });
 
-it('refuses a fleet whose rules are wrong, with their place', async () => {
+it('fleet serve refuses a fleet file with invalid rules, with their location', async () => {
   await using w = await testWorkspace({
     'fleet.yaml': `version: 1
 sources: { voices: { path: . } }

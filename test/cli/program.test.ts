@@ -10,13 +10,13 @@ it.each([
   ['plan', ['-w', 'test', 'plan', '-help'], 'a word among others'],
   ['export', ['completion', 'bash', '--complete', '=export', '=--'], 'a word to complete'],
   ['export', ['completion', 'bash', '--complete', "='export'", '=--'], 'a word to complete, in quotes'],
-])('defines %s of %j: %s', async (name, words) => {
+])('createProgram defines %s for %j: %s', async (name, words) => {
   const { commands } = await createProgram(perform, { words });
   const defined = commands.filter((command) => command.description() !== '').map((each) => each.name());
   expect(defined).toEqual(names.filter((each) => each === name || words.includes(each)));
 });
 
-it('lists the same commands whether or not they are defined', async () => {
+it('createProgram lists the same commands whether or not they are defined', async () => {
   const none = await createProgram(perform, { words: [] });
   expect(none.helpInformation()).toBe(whole.helpInformation());
   for (const [index, command] of whole.commands.entries()) {

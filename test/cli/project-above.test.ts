@@ -14,8 +14,8 @@ async function belowIn(root: string): Promise<string> {
   return below;
 }
 
-describe('a command run below the project', () => {
-  it('uses the project above, says so once, and keeps its state there', async () => {
+describe('a command in a subfolder of the project', () => {
+  it('uses the project above, prints a note, and keeps the state in the project folder', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);
     await mkdir(path.join(cwd, '.git'));
@@ -27,14 +27,14 @@ describe('a command run below the project', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('is silent with -q, and where the project is here', async () => {
+  it('prints no note with -q or in the project folder', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);
     expect((await command(['validate', '-q'], { cwd })).stderr).toBe('');
     expect((await workspace.run('validate')).stderr).toBe('');
   });
 
-  it('takes paths of the command line, and shows those of manifests, from where the person stands', async () => {
+  it('resolves paths of the command line, and prints paths of manifests, relative to the current folder', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);
     const env = { VOXFORM_API_KEY: API_KEY };
@@ -47,30 +47,33 @@ describe('a command run below the project', () => {
     expect(JSON.parse(json.stdout).diagnostics[0].file).toBe('manifests/b.yaml');
   });
 
-  it.each(['GITHUB_WORKSPACE', 'CI_PROJECT_DIR'])('names files from the root of a checkout, %s', async (variable) => {
-    await using workspace = await testWorkspace({
-      'voices/manifests/a.yaml': agentManifest('a'),
-      'voices/broken/manifests/b.yaml': agentManifest('b').replace('prompt:', 'promt:'),
-    });
-    const { root } = workspace.folder;
-    const file = projectFile(workspace.emulator);
-    await workspace.folder.write('voices/voxform.yaml', file);
-    await workspace.folder.write('voices/broken/voxform.yaml', file);
-    const run = async (folder: string, ...args: string[]) => {
-      const env = { VOXFORM_API_KEY: API_KEY, [variable]: root };
-      return (await command(args, { cwd: path.join(root, folder), env })).stdout;
-    };
-    const invalid = await run('voices/broken', 'validate', '--output', 'github');
-    expect(invalid).toContain('::error file=voices/broken/manifests/b.yaml,line=8');
-    const junit = await run('voices/broken', 'validate', '--output', 'junit');
-    expect(junit).toContain(' file="voices/broken/manifests/b.yaml"');
-    const planned = await run('voices', 'plan', '--output', 'github', '--out', 'a.plan');
-    expect(planned).toContain('::notice file=voices/manifests/a.yaml,line=1');
-    expect(await run('voices', 'show', 'a.plan', '--output', 'github')).toBe(planned);
-    expect(await run('voices', 'validate', '--output', 'text')).toContain('Valid');
-  });
+  it.each(['GITHUB_WORKSPACE', 'CI_PROJECT_DIR'])(
+    'prints paths relative to the root of a checkout, %s',
+    async (variable) => {
+      await using workspace = await testWorkspace({
+        'voices/manifests/a.yaml': agentManifest('a'),
+        'voices/broken/manifests/b.yaml': agentManifest('b').replace('prompt:', 'promt:'),
+      });
+      const { root } = workspace.folder;
+      const file = projectFile(workspace.emulator);
+      await workspace.folder.write('voices/voxform.yaml', file);
+      await workspace.folder.write('voices/broken/voxform.yaml', file);
+      const run = async (folder: string, ...args: string[]) => {
+        const env = { VOXFORM_API_KEY: API_KEY, [variable]: root };
+        return (await command(args, { cwd: path.join(root, folder), env })).stdout;
+      };
+      const invalid = await run('voices/broken', 'validate', '--output', 'github');
+      expect(invalid).toContain('::error file=voices/broken/manifests/b.yaml,line=8');
+      const junit = await run('voices/broken', 'validate', '--output', 'junit');
+      expect(junit).toContain(' file="voices/broken/manifests/b.yaml"');
+      const planned = await run('voices', 'plan', '--output', 'github', '--out', 'a.plan');
+      expect(planned).toContain('::notice file=voices/manifests/a.yaml,line=1');
+      expect(await run('voices', 'show', 'a.plan', '--output', 'github')).toBe(planned);
+      expect(await run('voices', 'validate', '--output', 'text')).toContain('Valid');
+    },
+  );
 
-  it('looks nowhere else with -C', async () => {
+  it('searches no other folder with -C', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);
     const { code, stderr } = await command(['validate', '-C', '.'], { cwd });
@@ -80,7 +83,7 @@ describe('a command run below the project', () => {
     expect(file).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot open the folder') });
   });
 
-  it('looks no higher than the home folder', async () => {
+  it('does not search above the home folder', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const cwd = await belowIn(workspace.folder.root);
     const from = (HOME: string) => command(['validate'], { cwd, env: { HOME } });
@@ -88,7 +91,7 @@ describe('a command run below the project', () => {
     expect((await from(workspace.folder.root)).code).toBe(0);
   });
 
-  it('makes a project of the folder with init, whatever is above', async () => {
+  it('creates a project in the current folder with init', async () => {
     await using workspace = await testWorkspace({});
     const cwd = await belowIn(workspace.folder.root);
     const { code, stdout, stderr } = await command(['init'], { cwd });
@@ -97,13 +100,13 @@ describe('a command run below the project', () => {
   });
 });
 
-describe('a project above of another user', () => {
-  it('is refused, unless its folder is named', async () => {
+describe('a project above that belongs to another user', () => {
+  it('is refused unless its folder is specified', async () => {
     await using workspace = await testWorkspace({});
     const { root } = workspace.folder;
     const from = await belowIn(root);
     const file = path.join(root, 'voxform.yaml');
-    // What root has made is trusted by everyone.
+    // Files of root are trusted by every user.
     if (process.getuid?.() === 0) await chown(file, 4321, 4321);
     const user = (await stat(file)).uid;
     const message = `${file} belongs to another user`;
@@ -113,8 +116,8 @@ describe('a project above of another user', () => {
   });
 });
 
-describe('what reads the project below its folder', () => {
-  it('is completion too', async () => {
+describe('commands that read the project from a subfolder', () => {
+  it('include completion', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('support') });
     const cwd = await belowIn(workspace.folder.root);
     const words = ['=accept', '=Agent/'];
@@ -122,7 +125,7 @@ describe('what reads the project below its folder', () => {
     expect(stdout).toContain('Agent/support');
   });
 
-  it('is watch too, with the .env of the project', async () => {
+  it('include watch, with the .env file of the project', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('support'),
       '.env': `VOXFORM_API_KEY=${API_KEY}\n`,
@@ -148,7 +151,7 @@ describe('voxform.yml', () => {
     expect((await command(['validate'], { cwd: folder.root })).stdout).toMatch(/^voxform\.yml:\d/);
   });
 
-  it('is refused beside a voxform.yaml', async () => {
+  it('is refused together with a voxform.yaml', async () => {
     await using workspace = await testWorkspace({ 'voxform.yml': 'version: 1\n' });
     const { code, stderr } = await workspace.run('validate');
     expect(code).toBe(1);
@@ -157,7 +160,7 @@ describe('voxform.yml', () => {
 });
 
 describe('.env', () => {
-  it('holds what is not set, and is left alone with --no-env-file', async () => {
+  it('sets variables that are not set, and is ignored with --no-env-file', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('a'),
       '.env': `# the key\nexport VOXFORM_API_KEY='${API_KEY}'\n\nOTHER="two\nlines"\n`,
@@ -171,7 +174,7 @@ describe('.env', () => {
     expect(without.stderr).toContain('VOXFORM_API_KEY');
   });
 
-  it('never changes what is set, be it to nothing', async () => {
+  it('does not override a variable, even an empty one', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('a'),
       '.env': 'VOXFORM_API_KEY=of the file\nVOXFORM_BASE_URL=http://127.0.0.1:1\n',
@@ -183,10 +186,10 @@ describe('.env', () => {
   });
 
   it.each([
-    ['GOOD=1\nsecret-without-a-name\n', '.env:2: expected NAME=value', 'a line that is no assignment'],
-    [Buffer.from('A=1\nB=\xff', 'latin1'), '.env:2: the file is not valid UTF-8', 'bytes that are no text'],
-    ['A'.repeat(1_100_000), 'more than 1 MiB', 'more than anyone writes'],
-  ])('says where it is broken, and not what it holds', async (text, message, _reason) => {
+    ['GOOD=1\nsecret-without-a-name\n', '.env:2: expected NAME=value', 'a line without an assignment'],
+    [Buffer.from('A=1\nB=\xff', 'latin1'), '.env:2: the file is not valid UTF-8', 'invalid UTF-8'],
+    ['A'.repeat(1_100_000), 'more than 1 MiB', 'a file that is too large'],
+  ])('is reported with the line of the error, without its content', async (text, message, _reason) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     await writeFile(path.join(workspace.folder.root, '.env'), text);
     const { code, stderr } = await workspace.run('plan');
@@ -197,7 +200,7 @@ describe('.env', () => {
     expect((await workspace.run('plan', '--no-env-file')).code).toBe(0);
   });
 
-  it('does not steer programs', async () => {
+  it('does not set variables that configure programs', async () => {
     const read = withEnvFile(await envFolder('GIT_SSH_COMMAND=x\nhttps_proxy=x\nNODE_OPTIONS=x\nGOOD=1\n'), {});
     expect({ ...read }).toEqual({ GOOD: '1' });
   });
@@ -210,7 +213,7 @@ async function envFolder(text: string): Promise<string> {
 }
 
 describe('watch --git', () => {
-  it('reads no .env, neither of its folder nor of the repository', async () => {
+  it('ignores .env files, both in its folder and in the repository', async () => {
     await using workspace = await testWorkspace({});
     using remote = new Remote();
     const env = `VOXFORM_API_KEY=${API_KEY}\n`;
@@ -227,7 +230,7 @@ describe('watch --git', () => {
 });
 
 describe('validate --secrets', () => {
-  it('names what a webhook of notify needs', async () => {
+  it('reports the secrets of a webhook of notify', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
     const notify = `notify:
   - url: { $secret: CHAT_HOOK }
@@ -264,8 +267,8 @@ describe('validate --secrets', () => {
       'all of them',
     ],
     ['validate --secrets', { STAGE_KEY: 'k', STAGE_URL: 'http://127.0.0.1:1', STAGE_ID: '01J' }, [], 'all are set'],
-    ['validate', {}, [], 'nobody asked'],
-  ])('names what a workspace needs: %s', async (words, env, expected, _reason) => {
+    ['validate', {}, [], 'without --secrets'],
+  ])('reports the missing variables of a workspace: %s', async (words, env, expected, _reason) => {
     await using folder = await temporaryFolder({
       'manifests/a.yaml': agentManifest('a'),
       'voxform.yaml': `version: 1

@@ -7,7 +7,7 @@ import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts
 const identity = selfSigned();
 const HOST = 'platform.example.com';
 
-/** The project for a platform that only a proxy reaches, over TLS, with a certificate that Node does not know. */
+/** A project whose platform is only reachable through a proxy, over TLS, with a certificate that Node does not know. */
 async function behindProxy(settings = '') {
   const workspace = await testWorkspace({
     'manifests/a.yaml': agentManifest('support'),
@@ -49,7 +49,7 @@ ${settings}`,
 }
 
 describe('a platform behind a proxy', () => {
-  it('is applied to through it, trusted by ca_file, and its password is in no output', async () => {
+  it('is applied through the proxy, trusted with ca_file, without the password in the output', async () => {
     await using setup = await behindProxy('    ca_file: ca.pem\n');
     const { workspace, proxy, env } = setup;
     await workspace.run('state', 'init');
@@ -69,7 +69,7 @@ describe('a platform behind a proxy', () => {
     expect(workspace.writes()).toBe(1);
   });
 
-  it('is trusted by NODE_EXTRA_CA_CERTS', { tags: ['long'] }, async () => {
+  it('is trusted with NODE_EXTRA_CA_CERTS', { tags: ['long'] }, async () => {
     await using setup = await behindProxy();
     const { workspace, env } = setup;
     const refused = await workspace.start(['get', 'numbers'], { env }).ended;
@@ -79,7 +79,7 @@ describe('a platform behind a proxy', () => {
     expect(planned).toMatchObject({ code: 0 });
   });
 
-  it('is not looked for through a proxy that only .env names', { tags: ['long'] }, async () => {
+  it('is not reached through a proxy that is only set in .env', { tags: ['long'] }, async () => {
     await using setup = await behindProxy('    ca_file: ca.pem\n');
     const { workspace, proxy, env } = setup;
     await workspace.folder.write('.env', `HTTPS_PROXY=${env.HTTPS_PROXY}\n`);
@@ -93,7 +93,7 @@ describe('ca_file', () => {
     { file: 'none.pem', problem: 'the file cannot be read: no such file' },
     { file: 'voxform.yaml', problem: 'the file contains no PEM certificate' },
     { file: 'broken.pem', problem: 'certificate 1 of the file cannot be read' },
-  ])('is wrong where $problem', async ({ file, problem }) => {
+  ])('is invalid: $problem', async ({ file, problem }) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('support'),
       'broken.pem': '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',

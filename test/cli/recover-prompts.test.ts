@@ -4,11 +4,11 @@ import { Interrupts } from '../../src/cli/interrupts.ts';
 import { run } from '../../src/cli/run.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
-/** A person at a terminal who gives these answers, one to each question. */
+/** Runs a command on a terminal at which a person gives these answers, one to each question. */
 async function answering(workspace: TestWorkspace, args: readonly string[], answers: readonly string[]) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const interrupts = new Interrupts(() => undefined);
-  const left = [...answers];
+  const remaining = [...answers];
   const texts = { out: '', asked: '' };
   const stdout = new Writable({
     write(chunk, _, done) {
@@ -21,7 +21,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
       write(chunk, _, done) {
         texts.asked += String(chunk);
         if (/(\[q\]uit|to \w+): $/.test(String(chunk))) {
-          const answer = left.shift() ?? 'quit';
+          const answer = remaining.shift() ?? 'quit';
           if (answer === 'Ctrl-C') interrupts.raise('SIGINT');
           else stdin.write(`${answer}\n`);
         }
@@ -45,7 +45,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
   };
   return {
     code,
-    left,
+    remaining,
     out: texts.out,
     questions: texts.asked,
     asked: texts.asked.replaceAll(/\s+/g, ' '),
@@ -57,8 +57,8 @@ const FILES = {
   'manifests/a.yaml': ['a', 'b', 'c'].map((name) => agentManifest(name)).join('---\n'),
 };
 
-/** Agents that fit the manifests: `a` and `c` exactly, `b` but for its prompt, all in calls. */
-async function made({ emulator }: TestWorkspace): Promise<Record<'a' | 'b' | 'c', string>> {
+/** Creates agents that match the manifests, `a` and `c` exactly, `b` except for its prompt. Each has a call. */
+async function createAgents({ emulator }: TestWorkspace): Promise<Record<'a' | 'b' | 'c', string>> {
   const make = async (name: string, prompt: string): Promise<string> => {
     const answer = await fetch(`${emulator.url}/api/v1/agents`, {
       method: 'POST',
@@ -73,23 +73,23 @@ async function made({ emulator }: TestWorkspace): Promise<Record<'a' | 'b' | 'c'
 }
 
 describe('recover at a terminal', () => {
-  it('keeps the answers that were given before Ctrl-C, and asks for the others the next time', async () => {
+  it('keeps the answers from before Ctrl-C, and asks for the others in the next run', async () => {
     await using workspace = await testWorkspace(FILES);
-    const ids = await made(workspace);
+    const ids = await createAgents(workspace);
     const args = ['recover', '--output', 'json'];
     const first = await answering(workspace, args, ['yes', 'no', 'Ctrl-C']);
     expect(first).toMatchObject({ code: 130, taken: { 'Agent/a': ids.a, 'Agent/b': null, 'Agent/c': null } });
     expect(first.asked).toContain('1 answer kept; run voxform recover again for the rest');
     const second = await answering(workspace, args, ['yes', 'yes']);
-    expect(second).toMatchObject({ code: 0, left: [], taken: { 'Agent/b': ids.b, 'Agent/c': ids.c } });
+    expect(second).toMatchObject({ code: 0, remaining: [], taken: { 'Agent/b': ids.b, 'Agent/c': ids.c } });
   });
 
-  it('lists what was not answered apart from what was not found, with its candidates', async () => {
+  it('lists undecided resources with their candidates, apart from unresolved ones', async () => {
     await using workspace = await testWorkspace({
       ...FILES,
       'manifests/lost.yaml': agentManifest('lost', 'Be gone.'),
     });
-    const ids = await made(workspace);
+    const ids = await createAgents(workspace);
     const { out, questions } = await answering(workspace, ['recover'], ['yes', 'no', 'Ctrl-C']);
     expect(out).toMatch(
       new RegExp(
@@ -108,15 +108,15 @@ describe('recover at a terminal', () => {
     [['n', 'a'], ['b', 'c'], 0],
     [['y', 'q'], ['a'], 0],
     [['yea', 'nope', 'x'], [], 0],
-  ])('asks for each one, and %j takes %j', async (answers, names, unused) => {
+  ])('asks for each record, and %j imports %j', async (answers, names, unused) => {
     await using workspace = await testWorkspace(FILES);
-    const ids = await made(workspace);
-    const { code, asked, taken, left } = await answering(workspace, ['recover', '--output', 'json'], answers);
+    const ids = await createAgents(workspace);
+    const { code, asked, taken, remaining } = await answering(workspace, ['recover', '--output', 'json'], answers);
     expect(code).toBe(2);
     expect(asked).toContain(
       `Agent/a: is it ${ids.a}? all shown fields match: name, prompt_config.prompt; it had a call at`,
     );
-    expect(left).toHaveLength(unused);
+    expect(remaining).toHaveLength(unused);
     expect(Object.keys(taken).filter((address) => taken[address] !== null)).toEqual(
       names.map((name) => `Agent/${name}`),
     );
@@ -126,9 +126,9 @@ describe('recover at a terminal', () => {
     expect(state.map(({ id }) => id)).toEqual(names.map((name) => ids[name as 'a']));
   });
 
-  it('asks once for all that is certain with --auto', async () => {
+  it('asks once for all certain records with --auto', async () => {
     await using workspace = await testWorkspace(FILES);
-    await made(workspace);
+    await createAgents(workspace);
     const refused = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['y']);
     expect(Object.values(refused.taken)).toEqual([null, null, null]);
     const { asked, taken } = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['yes']);

@@ -26,7 +26,7 @@ interface Report {
   readonly unanswered: readonly string[];
 }
 
-/** Without the ends of lines, which depend on the width. */
+/** Replaces line breaks, which depend on the width, by spaces. */
 function flat(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
@@ -35,14 +35,14 @@ function stateFile({ folder }: TestWorkspace): string {
   return path.join(folder.root, '.voxform', 'test.state.json');
 }
 
-/** What the saved state manages, by address. */
+/** Returns the ids in the saved state by address. */
 async function idsOf(workspace: TestWorkspace): Promise<Record<string, string>> {
   const text = await readFile(stateFile(workspace), 'utf8').catch(() => '{ "resources": {} }');
   const { resources } = JSON.parse(text) as { resources: Record<string, { id: string }> };
   return Object.fromEntries(Object.entries(resources).map(([address, { id }]) => [address, id]));
 }
 
-/** Applied, the number linked by hand, and a call of the agent that nothing else mentions. */
+/** Applies the project, links the number in the dashboard, and records a call to the agent without other references. */
 async function applied(workspace: TestWorkspace): Promise<Record<string, string>> {
   await workspace.run('apply', '--auto-approve');
   const ids = await idsOf(workspace);
@@ -53,7 +53,7 @@ async function applied(workspace: TestWorkspace): Promise<Record<string, string>
 }
 
 describe('recover', () => {
-  it('finds agents through numbers and calls when nothing is left of the state', async () => {
+  it('finds agents through numbers and calls after the state is lost', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     await rm(path.join(workspace.folder.root, '.voxform'), { recursive: true });
@@ -88,7 +88,7 @@ describe('recover', () => {
   it.each([
     ['gone', (file: string) => rm(file)],
     ['cut off', (file: string) => truncate(file, 100)],
-  ])('takes everything back from the backups of a state that is %s', async (_, harm) => {
+  ])('restores all entries from the backups of a state that is %s', async (_, harm) => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     await workspace.run('state', 'rm', 'Agent/night');
@@ -119,7 +119,7 @@ describe('recover', () => {
     expect(workspace.emulator.world.agents.size).toBe(1);
   });
 
-  it('keeps a state of which only the journal is damaged', async () => {
+  it('keeps a state if only its journal is damaged', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     const before = await readFile(stateFile(workspace), 'utf8');
@@ -133,7 +133,7 @@ describe('recover', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('sets aside no state of another workspace', async () => {
+  it('does not replace the state of another workspace', async () => {
     await using workspace = await testWorkspace(FILES);
     await applied(workspace);
     await rm(stateFile(workspace));
@@ -146,7 +146,7 @@ describe('recover', () => {
     expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(false);
   });
 
-  it('looks only for what a state lacks, and leaves the rest as it is', async () => {
+  it('searches only for resources that are missing from the state', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     await workspace.folder.write(
@@ -161,7 +161,7 @@ describe('recover', () => {
     expect(await idsOf(workspace)).toEqual(ids);
   });
 
-  it('passes over records of another workspace, and refuses to go on where there are no others', async () => {
+  it('skips records of another workspace, and fails if there are no others', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     await rm(path.join(workspace.folder.root, '.voxform'), { recursive: true });

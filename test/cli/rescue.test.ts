@@ -14,7 +14,7 @@ const RESCUE = '.voxform/rescue/run.jsonl';
 
 interface Scene extends TestWorkspace {
   readonly id: string;
-  /** As a run leaves it that could not store the id of the night line. */
+  /** The rescue file of a run that could not store the id of the night line. */
   rescueFile(lineage?: string): string;
   at(file: string): string;
 }
@@ -46,7 +46,9 @@ async function scene(): Promise<Scene> {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
-it('is said by commands that read, and recorded by the next one that writes', { tags: ['long'] }, async () => {
+it('a rescue file causes a warning in commands that read, and is recorded by the next command that writes', {
+  tags: ['long'],
+}, async () => {
   await using w = await scene();
   mkdirSync(w.at('.voxform/rescue'));
   writeFileSync(w.at(RESCUE), w.rescueFile());
@@ -62,7 +64,7 @@ it('is said by commands that read, and recorded by the next one that writes', { 
   expect([after.code, after.stderr]).toEqual([0, '']);
 });
 
-it('keeps a file with damaged lines, whose ids may be nowhere else, and records the others', async () => {
+it('a rescue file with damaged lines is kept, and its other lines are recorded', async () => {
   await using w = await scene();
   mkdirSync(w.at('.voxform/rescue'));
   const content = `${w.rescueFile()}${w.rescueFile().slice(1)}`;
@@ -74,7 +76,7 @@ it('keeps a file with damaged lines, whose ids may be nowhere else, and records 
   expect((await w.run('apply', '--auto-approve')).stderr).toBe('');
 });
 
-it('refuses a plan that was saved before the record was known', async () => {
+it('apply refuses a plan that was saved before the rescued record was known', async () => {
   await using w = await scene();
   await w.run('plan', '--out', 'p.plan');
   mkdirSync(w.at('.voxform/rescue'));
@@ -85,7 +87,7 @@ it('refuses a plan that was saved before the record was known', async () => {
   expect(oneLine(stderr)).toMatch(/error: .*(stale|changed)/);
 });
 
-it('writes nothing while the folder of rescue files cannot be read', async () => {
+it('apply writes nothing if the folder of rescue files is not readable', async () => {
   await using w = await scene();
   const writes = w.writes();
   await w.folder.write('.voxform/rescue', 'not a folder');
@@ -93,7 +95,7 @@ it('writes nothing while the folder of rescue files cannot be read', async () =>
   expect([code, w.writes(), stderr]).toEqual([1, writes, expect.stringContaining('cannot read')]);
 });
 
-it('takes a file of another machine', async () => {
+it('state rescue records a file of another machine', async () => {
   await using w = await scene();
   await w.folder.write('found.jsonl', w.rescueFile());
   const { code, stdout } = await w.run('state', 'rescue', 'found.jsonl');
@@ -105,10 +107,10 @@ it('takes a file of another machine', async () => {
 it.each([
   ['of another state', (w: Scene) => w.rescueFile('another'), 'belongs to another state (lineage another)'],
   ['that is damaged', (w: Scene) => w.rescueFile().replace('night', 'nicht'), 'is damaged, or is not a rescue file'],
-  ['of which half is damaged', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or is not'],
-  ['with nothing in it', () => '', 'is damaged, or is not a rescue file'],
-  ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or is not a rescue file'],
-])('refuses a file %s', { tags: ['long'] }, async (_, content, message) => {
+  ['with a damaged line', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or is not'],
+  ['without content', () => '', 'is damaged, or is not a rescue file'],
+  ['in another format', () => '{"kind":"Agent"}\n', 'is damaged, or is not a rescue file'],
+])('state rescue refuses a file %s', { tags: ['long'] }, async (_, content, message) => {
   await using w = await scene();
   await w.folder.write('found.jsonl', content(w));
   const { code, stderr } = await w.run('state', 'rescue', 'found.jsonl');
@@ -116,7 +118,7 @@ it.each([
   expect((await w.run('state', 'list')).stdout).not.toContain('night');
 });
 
-it('refuses a file of which everything is known, and one that is not there', async () => {
+it('state rescue refuses a file without new ids, and a missing file', async () => {
   await using w = await scene();
   await w.folder.write('found.jsonl', w.rescueFile());
   await w.run('state', 'rescue', 'found.jsonl');
@@ -124,8 +126,8 @@ it('refuses a file of which everything is known, and one that is not there', asy
   expect(oneLine((await w.run('state', 'rescue', 'none.jsonl')).stderr)).toContain('no such file');
 });
 
-describe('a store that does not answer', () => {
-  async function silent(asked: () => void, manifest = agentManifest('day')) {
+describe('a store that does not respond', () => {
+  async function silentStore(asked: () => void, manifest = agentManifest('day')) {
     const { url } = await listenHttp(() => asked());
     const workspace = await testWorkspace({ 'manifests/a.yaml': manifest });
     await workspace.folder.write(
@@ -135,24 +137,24 @@ describe('a store that does not answer', () => {
     return workspace;
   }
 
-  it.each(['plan', 'apply'])('keeps no %s from saying what is wrong with the manifests', async (verb) => {
-    await using w = await silent(() => undefined, agentManifest('day').replace('Agent', 'Agnt'));
+  it.each(['plan', 'apply'])('does not prevent %s from reporting problems of the manifests', async (verb) => {
+    await using w = await silentStore(() => undefined, agentManifest('day').replace('Agent', 'Agnt'));
     const { code, stderr } = await w.run(verb);
     expect(code).toBe(1);
     expect(stderr).toContain('unknown kind');
     expect(stderr).not.toContain('state');
   });
 
-  it.each(['plan', 'apply', 'state list'])('does not keep %s from ending at a signal', async (words) => {
+  it.each(['plan', 'apply', 'state list'])('does not prevent %s from stopping at a signal', async (words) => {
     const interrupts = new Interrupts(() => undefined);
-    await using w = await silent(() => interrupts.raise('SIGTERM'));
+    await using w = await silentStore(() => interrupts.raise('SIGTERM'));
     const env = { VOXFORM_API_KEY: API_KEY };
     const { code } = await command(words.split(' '), { cwd: w.folder.root, env, interrupts });
     expect(code).toBe(143);
   });
 });
 
-it('says once why nothing more could be stored', async () => {
+it('apply reports once why it could not store more', async () => {
   await using server = await TerraformServer.start({ credentials: 'ci:first' });
   await using w = await testWorkspace(FILES, {
     onRequest({ method }) {

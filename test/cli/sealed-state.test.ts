@@ -11,7 +11,7 @@ import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace 
 
 const VICTIM = path.resolve(import.meta.dirname, '../../scripts/torture/victim.ts');
 
-/** In each prompt, and in no other text. */
+/** Occurs in each prompt and in no other string. */
 const PROMPT = 'Greet each caller with the word periwinkle.';
 const AGENTS = 12;
 const FILES = Object.fromEntries(
@@ -40,7 +40,7 @@ async function scene(): Promise<TestWorkspace & { seal(...recipients: string[]):
   return Object.assign(workspace, { seal });
 }
 
-/** The files, but the manifests, that contain a text, in plain or in base64. */
+/** Returns the files, except the manifests, that contain this string in plain text or in base64. */
 function filesWith(text: string, folder: string): string[] {
   const offsets = [0, 1, 2].map((skip) => Buffer.from(text.slice(skip)).toString('base64').slice(0, -4));
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -50,7 +50,7 @@ function filesWith(text: string, folder: string): string[] {
     .map((file) => path.relative(folder, file));
 }
 
-/** Starts an apply, and kills it when some records were created. */
+/** Starts an apply and kills it after some records were created. */
 async function killedApply(w: TestWorkspace, env: Readonly<Record<string, string>>): Promise<void> {
   const created = () => w.emulator.requests.filter(({ method }) => method === 'POST').length;
   const before = created();
@@ -61,16 +61,16 @@ async function killedApply(w: TestWorkspace, env: Readonly<Record<string, string
 }
 
 describe('a sealed state', () => {
-  it('has no prompt in any file, whatever happens to its runs', { tags: ['long'] }, async () => {
+  it('contains no prompt in any file, even after a run was killed', { tags: ['long'] }, async () => {
     await using w = await scene();
     await w.seal(first.recipient);
-    await step('is continued after a run was killed', async () => {
+    await step('continues after a run was killed', async () => {
       await killedApply(w, WITH_FIRST);
       const { code, stderr } = await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
       expect([code, stderr]).toEqual([expect.any(Number), expect.not.stringContaining('cannot decrypt')]);
       expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
     });
-    await step('has sealed plans, which are shown and applied', async () => {
+    await step('has sealed plans that can be shown and applied', async () => {
       await w.folder.write('manifests/0.yaml', agentManifest('line-0', `${PROMPT} Twice.`));
       const withCache = { ...WITH_FIRST, XDG_CACHE_HOME: path.join(w.folder.root, 'cache') };
       expect((await w.runWith(withCache, 'plan', '--out', 'today.plan')).code).toBe(0);
@@ -88,7 +88,7 @@ describe('a sealed state', () => {
       expect(applied.stdout).toMatch(/Applied: .*1 updated/);
       expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
     });
-    await step('knows its runs, and its copies', async () => {
+    await step('has a history and backups', async () => {
       const { stdout } = await w.runWith(WITH_FIRST, 'history', '--output', 'json');
       expect(JSON.parse(stdout).runs).toEqual(
         expect.arrayContaining([expect.objectContaining({ command: 'apply', result: 'died' })]),
@@ -100,7 +100,7 @@ describe('a sealed state', () => {
     });
   });
 
-  it('is of no use without its identity', async () => {
+  it('cannot be read without its identity', async () => {
     await using w = await scene();
     await w.seal(first.recipient);
     await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
@@ -119,7 +119,7 @@ describe('a sealed state', () => {
     expect(w.writes()).toBe(writes);
   });
 
-  it('is sealed later, for others, and decrypted again, each time with all of its copies', {
+  it('is sealed later, sealed for others, and decrypted again, each time with its backups', {
     tags: ['long'],
   }, async () => {
     await using w = await scene();
@@ -164,7 +164,7 @@ describe('a sealed state', () => {
   });
 
   it.each(['before-fold', 'before-rename', 'after-rename', 'before-truncate'])(
-    'is whole after "state seal" was killed %s, and sealed by the next one',
+    'is complete after "state seal" was killed %s, and sealed by the next run',
     { tags: ['long'] },
     async (place) => {
       await using w = await scene();
@@ -185,7 +185,7 @@ describe('a sealed state', () => {
     },
   );
 
-  it('leaves a damaged journal as it is, and says so, since a line of it may have the only copy of an id', async () => {
+  it('keeps a damaged journal unchanged, because a line of it may contain the only copy of an id', async () => {
     await using w = await scene();
     await w.run('apply', '--auto-approve');
     await w.seal(first.recipient);
@@ -197,7 +197,7 @@ describe('a sealed state', () => {
     expect(readFileSync(damaged)).toEqual(bytes);
   });
 
-  it('keeps a readable history after a run with another key, which stays sealed for that key', async () => {
+  it('keeps a readable history after a run with another key', async () => {
     await using w = await scene();
     await w.seal(first.recipient);
     await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
@@ -216,7 +216,7 @@ describe('a sealed state', () => {
     expect(await runs({})).toBe(3);
   });
 
-  it('is refused where it was edited', async () => {
+  it('is refused after an edit', async () => {
     await using w = await scene();
     await w.seal(first.recipient);
     await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
@@ -231,7 +231,7 @@ describe('a sealed state', () => {
     }
   });
 
-  it('moves to another backend, where its objects have no prompt either', { tags: ['long'] }, async () => {
+  it('is moved to another backend without a prompt in its objects', { tags: ['long'] }, async () => {
     await using w = await scene();
     await w.run('apply', '--auto-approve');
     const bare = newRepository(w.folder.root, path.join(w.folder.root, 'voice.git'));
@@ -247,7 +247,7 @@ describe('a sealed state', () => {
   });
 
   const hasAge = spawnSync('age', ['--version']).error === undefined;
-  it.skipIf(!hasAge)(`is read by age${hasAge ? '' : ' (NOT RUN: age IS MISSING)'}`, async () => {
+  it.skipIf(!hasAge)(`can be decrypted by age${hasAge ? '' : ' (NOT RUN: age IS MISSING)'}`, async () => {
     await using w = await scene();
     await w.seal(first.recipient, second.recipient);
     await w.runWith(WITH_FIRST, 'apply', '--auto-approve');

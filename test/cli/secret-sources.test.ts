@@ -20,13 +20,13 @@ spec: { name: Day, llm_config: { provider: openai, api_key: { $secret: PROVIDER_
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../docs/secrets.md'), 'utf8');
 
-/** The entry of `secrets` for a tool, as docs/secrets.md shows it. */
+/** Returns the entry of `secrets` for a tool in docs/secrets.md. */
 function documented(tool: string): unknown {
   const [, entry = ''] = new RegExp(`^\\| \\[${tool}\\].* \\| \`(.*)\` \\|$`, 'm').exec(PAGE) ?? [];
   return parse(entry);
 }
 
-/** A project whose workspace looks for secrets in this list. */
+/** A project with this list of secret sources. */
 async function workspaceWith(secrets: readonly unknown[]): Promise<TestWorkspace> {
   const workspace = await testWorkspace({ 'manifests/day.yaml': AGENT }, { apiKey: API_KEY });
   const more = `secrets: ${JSON.stringify(secrets)}\n`;
@@ -34,7 +34,7 @@ async function workspaceWith(secrets: readonly unknown[]): Promise<TestWorkspace
   return workspace;
 }
 
-/** The environment of a process without secrets in it. */
+/** An environment without secrets. */
 function plainEnvironment(root: string, more: Readonly<Record<string, string>> = {}) {
   return { PATH: process.env.PATH ?? '', HOME: root, XDG_CACHE_HOME: path.join(root, 'cache'), ...more };
 }
@@ -98,7 +98,7 @@ describe('secrets in a password manager', () => {
 });
 
 describe('docs/secrets.md', () => {
-  it('shows lists that are valid', async () => {
+  it('contains valid lists', async () => {
     const lists = [...PAGE.matchAll(/^```yaml\n(secrets:.*?)```$/gms)].map(([, text = '']) => text);
     const tools = [...PAGE.matchAll(/^\| \[(.*?)\]\(.*\| `\{/gm)].map(([, tool = '']) => tool);
     expect([lists.length, tools.length]).toEqual([1, 10]);
@@ -110,7 +110,7 @@ describe('docs/secrets.md', () => {
     }
   });
 
-  it('says what checks all secrets', async () => {
+  it('names the command that checks all secrets', async () => {
     await using w = await workspaceWith(['environment']);
     expect(PAGE).toContain('\n$ voxform validate --secrets\n');
     const { code, stdout, stderr } = await w.run('validate', '--secrets');
@@ -119,7 +119,7 @@ describe('docs/secrets.md', () => {
 });
 
 describe('a secret command', () => {
-  it('gives secrets that no command shows, where the platform returns them', { tags: ['long'] }, async () => {
+  it('returns secrets that no command prints, even if the platform returns them', { tags: ['long'] }, async () => {
     await using w = await workspaceWith(['environment', { command: ['sh', '-c', `echo ${PROVIDER_KEY} # {name}`] }]);
     expect((await w.run('apply', '--auto-approve')).code).toBe(0);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -147,7 +147,7 @@ describe('a secret command', () => {
         expect(readFileSync(path.join(w.folder.root, 'out', file), 'utf8')).not.toContain(PROVIDER_KEY);
   });
 
-  it('ends with the run that a signal ends', async () => {
+  it('stops when a signal stops the run', async () => {
     await using w = await workspaceWith([{ command: ['./hang', '{name}'], timeout: '5m' }]);
     await w.folder.write('hang', '#!/bin/sh\necho $$ > pid\nmkfifo held\ncat held\n');
     await chmod(path.join(w.folder.root, 'hang'), 0o755);
@@ -175,7 +175,7 @@ describe('a secret command', () => {
     [['explain', 'Agent'], 0],
     [['state', 'list'], 1],
     [['history'], 1],
-  ])('of a sealed state ends %j with %i', async (args, code) => {
+  ])('for the identity of a sealed state ends %j with %i', async (args, code) => {
     await using w = await workspaceWith([{ command: ['./gone', '{name}'] }]);
     const recipient = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
     const seal = `seal: { recipients: [${recipient}], identity: { $secret: STATE_IDENTITY } }`;
@@ -187,12 +187,12 @@ describe('a secret command', () => {
 });
 
 describe('an API key on stdin', () => {
-  /** Writes down what it gets, and has another key. */
+  /** Records its environment and returns another key. */
   const spying = ['sh', '-c', 'env > seen; test {name} = PROVIDER_KEY && printf %s of-the-provider || printf %s other'];
   const input = `${API_KEY}\n`;
   const env = { VOXFORM_API_KEY: '' };
 
-  it.each(['plan', 'drift'])('is used by %s, and nothing else gets it', { tags: ['long'] }, async (name) => {
+  it.each(['plan', 'drift'])('is used by %s, and passed to no other process', { tags: ['long'] }, async (name) => {
     await using w = await workspaceWith(['environment', { command: spying }]);
     const file = path.join(w.folder.root, 'plan.json');
     const args = [name, '--api-key-stdin', ...(name === 'plan' ? ['--out', file] : [])];
@@ -203,8 +203,8 @@ describe('an API key on stdin', () => {
   });
 
   it.each([
-    { args: [], input: '', reason: 'there is none' },
-    { args: ['--all-workspaces'], input, reason: 'it is for one workspace' },
+    { args: [], input: '', reason: 'stdin is empty' },
+    { args: ['--all-workspaces'], input, reason: 'several workspaces are selected' },
   ])('is refused if $reason', async ({ args, input }) => {
     await using w = await workspaceWith(['environment']);
     const { code, stderr } = await w.start(['plan', '--api-key-stdin', ...args], { env, input }).ended;
@@ -214,7 +214,7 @@ describe('an API key on stdin', () => {
 });
 
 describe('the key store', () => {
-  it('that is missing is one clear error', { tags: ['long'] }, async () => {
+  it('is reported once if it is missing', { tags: ['long'] }, async () => {
     await using w = await workspaceWith(['keychain']);
     const env = plainEnvironment(w.folder.root, { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
     for (const args of [['secret', 'list'], ['secret', 'set', 'A'], ['secret', 'remove', 'A'], ['plan']]) {
@@ -229,7 +229,7 @@ describe('the key store', () => {
     [['secret', 'set', 'A', 'the value'], 'too many arguments'],
     [['secret', 'set', '../a'], 'is not a valid secret name'],
     [['secret', 'remove'], "missing required argument 'name'"],
-  ])('is not reached by %j', async (args, message) => {
+  ])('is not accessed by %j', async (args, message) => {
     await using w = await workspaceWith(['keychain']);
     const { code, stderr } = await w.run(...args);
     expect([code, stderr]).toEqual([64, expect.stringContaining(message)]);
@@ -238,7 +238,7 @@ describe('the key store', () => {
 
   const hasStore = process.platform === 'linux' && present('dbus-run-session', 'gnome-keyring-daemon');
   it.skipIf(!hasStore)(
-    titled('keeps the secrets of one project each', hasStore, 'gnome-keyring'),
+    titled('stores secrets per project', hasStore, 'gnome-keyring'),
     { tags: ['long'] },
     async () => {
       await using w = await workspaceWith(['keychain']);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => two[Symbol.asyncDispose]());
 
-/** Agents of one workspace that its platform refuses to show. */
+/** With this key, the platform of one workspace rejects all requests. */
 const BROKEN = { PRODUCTION_KEY: 'a-key-that-production-does-not-know' };
 
 function problemsOf(schema: string, value: unknown): unknown {
@@ -33,7 +33,7 @@ function problemsOf(schema: string, value: unknown): unknown {
   return validate.errors;
 }
 
-it('lists the workspaces, the one that is used marked, and no key', async () => {
+it('workspace list marks the selected workspace and prints no key', async () => {
   const { stdout } = await command(['workspace', 'list', '--output', 'json'], {
     cwd: two.folder.root,
     env: { STAGING_KEY: ENV.STAGING_KEY },
@@ -48,7 +48,7 @@ it('lists the workspaces, the one that is used marked, and no key', async () => 
   expect(text.stdout + stdout).not.toContain(ENV.PRODUCTION_KEY);
 });
 
-describe('what is refused', () => {
+describe('wrong usage', () => {
   it.each([
     {
       reason: 'a command for one',
@@ -86,7 +86,7 @@ describe('what is refused', () => {
     },
     { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: 'got 3' },
     { reason: 'a diff of nothing', args: ['diff'], says: 'got 0' },
-  ])('is $reason', async ({ args, env, says }) => {
+  ])('includes $reason', async ({ args, env, says }) => {
     const { code, stdout, stderr } = await two.run(args, env);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.replace(/\s+/g, ' ')).toContain(says);
@@ -95,23 +95,23 @@ describe('what is refused', () => {
 
   it.each([
     {
-      reason: 'every key that is not set',
+      reason: 'every missing key',
       env: { STAGING_KEY: '', PRODUCTION_KEY: '' },
       says: ['STAGING_KEY', 'PRODUCTION_KEY'],
     },
     {
-      reason: 'a workspace that there is not',
+      reason: 'an unknown workspace',
       args: ['-w', 'stagign', '-w', 'production'],
       says: ['did you mean "staging"?'],
     },
-  ])('says $reason before any request', async ({ env, args = [ALL], says }) => {
+  ])('includes $reason, reported before any request', async ({ env, args = [ALL], says }) => {
     const { code, stderr } = await two.run(['plan', ...args], env);
     expect(code).toBe(1);
     for (const words of says) expect(stderr).toContain(words);
     expect(two.asked()).toEqual([]);
   });
 
-  it('is not one workspace that is named twice, nor all where there is one', async () => {
+  it('does not include one workspace that is named twice', async () => {
     const { code, stdout } = await two.run(['plan', '-w', 'staging', '-w', 'staging', '--output', 'json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout).workspace).toBe('staging');
@@ -119,7 +119,7 @@ describe('what is refused', () => {
 });
 
 describe('several workspaces', () => {
-  it('are planned in one document, in the order named, that its schema takes', async () => {
+  it('are planned in one document, in the given order, which matches the schema', async () => {
     const { stdout } = await two.run(['plan', '-w', 'production', '-w', 'staging', '--output', 'json']);
     const document = JSON.parse(stdout);
     expect(problemsOf('plans', document)).toBeNull();
@@ -136,7 +136,7 @@ describe('several workspaces', () => {
   });
 
   it.each(['text', 'json', 'markdown', 'github', 'html'])(
-    'are reported as %s although one fails, with its name and why',
+    'are reported as %s if one fails, with its name and the reason',
     async (output) => {
       const { code, stdout, stderr } = await two.run(['plan', ALL, '--output', output, '--detailed-exitcode'], BROKEN);
       expect(code).toBe(1);
@@ -158,7 +158,7 @@ describe('several workspaces', () => {
     },
   );
 
-  it('whose manifests are wrong in one of them do not hide the others', async () => {
+  it('are planned separately if the manifests are invalid in one of them', async () => {
     await using wrong = await twoWorkspaces(agentManifest('support').replace('"Be kind."', '{ $var: words }'), {
       staging: '    vars: { words: Hello }',
     });
@@ -178,7 +178,7 @@ describe('several workspaces', () => {
     expect(validated.stdout).toContain('(in production)');
   });
 
-  it('are validated with what they share said once', async () => {
+  it('are validated with common problems reported once', async () => {
     await using wrong = await twoWorkspaces(agentManifest('support').replace('prompt:', 'promt:'));
     const { code, stdout } = await wrong.run(['validate', ALL, '--output', 'json']);
     expect(code).toBe(1);
@@ -195,7 +195,7 @@ describe('several workspaces', () => {
     );
   });
 
-  it('are named with the variable that overrides the key of one', async () => {
+  it('are named with the variable that overrides the key of one of them', async () => {
     const told = async (key: string, ...args: readonly string[]) =>
       (await two.run(args, { VOXFORM_API_KEY: key })).stderr.replace(/\s+/g, ' ').match(/Using [^.]*\./g);
     const note = 'Using VOXFORM_API_KEY instead of STAGING_KEY, the api_key of the workspace staging.';
@@ -204,7 +204,7 @@ describe('several workspaces', () => {
     expect(await told('another', 'state', 'list', '-w', 'staging')).toBeNull();
   });
 
-  it('have one exit code', async () => {
+  it('share one exit code', async () => {
     const code = async (args: readonly string[], env = {}) => (await two.run([...args, '-q'], env)).code;
     expect(await code(['plan', ALL])).toBe(0);
     expect(await code(['plan', ALL, '--detailed-exitcode'])).toBe(2);

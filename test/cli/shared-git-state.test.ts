@@ -24,11 +24,11 @@ interface Machine {
 interface Scene {
   readonly emulator: Emulator;
   readonly bare: string;
-  /** A clone of the manifests, with a home of its own. */
+  /** Returns a clone of the manifests with its own home folder. */
   machine(): Machine;
 }
 
-/** Manifests of so many agents in a repository, whose state is there too. */
+/** Creates this number of agent manifests in a repository that also contains their state. */
 async function scene(agents: number): Promise<Scene> {
   const emulator = await startEmulator({ seed: 1 });
   const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-shared-')));
@@ -76,7 +76,7 @@ async function stateOf(machine: Machine): Promise<StateDocument> {
   return JSON.parse((await machine.run('state', 'pull')).stdout) as StateDocument;
 }
 
-/** Every byte of a repository and of its work tree. */
+/** Returns the content of every file of a repository and of its work tree. */
 function bytesOf(folder: string): Map<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   return new Map(
@@ -87,7 +87,7 @@ function bytesOf(folder: string): Map<string, string> {
   );
 }
 
-it('leaves no trace in the repository, whatever is done with the state', async () => {
+it('a state in Git leaves no trace in the work tree and its local refs', async () => {
   const { machine, bare } = await scene(2);
   const here = machine();
   writeFileSync(path.join(here.folder, 'staged'), 'x');
@@ -100,20 +100,20 @@ it('leaves no trace in the repository, whatever is done with the state', async (
       ['for-each-ref'],
       ['rev-parse', 'HEAD'],
     ].map((args) => git(here.folder, '--no-optional-locks', ...args));
-  const told = facts();
+  const factsBefore = facts();
   expect((await here.run('plan')).code).toBe(0);
   expect((await here.run(...CREATE)).code).toBe(0);
   expect((await here.run('state', 'list')).stdout.match(/managed/g)).toHaveLength(2);
   const { stderr } = await here.run('state', 'unlock', 'none');
   expect(stderr).toContain('the state refs/voxform/test of origin is not locked');
-  expect(facts()).toEqual(told);
+  expect(facts()).toEqual(factsBefore);
   expect(bytesOf(here.folder)).toEqual(before);
   expect(git(bare, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\nrefs/voxform/test');
   const { code, stdout } = await machine().run('plan', '--detailed-exitcode');
   expect([code, stdout]).toEqual([0, expect.stringContaining('No changes')]);
 });
 
-it('lets machines that apply at once create everything one time', async () => {
+it('concurrent applies of several machines create every record once', async () => {
   const { machine, emulator } = await scene(6);
   const all = [machine(), machine(), machine()];
   const ended = await Promise.all(all.map((each) => each.run(...CREATE)));
@@ -125,14 +125,14 @@ it('lets machines that apply at once create everything one time', async () => {
 
 const creates = (emulator: Emulator): number => emulator.requests.filter(({ method }) => method === 'POST').length;
 
-it('writes little for many creates', async () => {
+it('many creates cause few commits', async () => {
   const { machine, bare } = await scene(64);
   expect((await machine().run(...CREATE, '--concurrency', '16')).code).toBe(0);
-  // At best 64 / 16 + 4, which the engine's tests show in one process. Here, the time at which answers arrive may part a batch.
+  // At best 64 / 16 + 4, which the tests of the engine show in one process. Here, response times may split a batch.
   expect(Number(git(bare, 'rev-list', '--count', 'refs/voxform/test'))).toBeLessThanOrEqual(64 / 16 + 8);
 });
 
-it('keeps what a killed run knew, for another machine that takes over', async () => {
+it('the ids of a killed run are kept for another machine', async () => {
   const { machine, emulator, bare } = await scene(24);
   const killed = machine().start(...CREATE, '--concurrency', '4');
   await expect.poll(() => creates(emulator), { interval: 5 }).toBeGreaterThanOrEqual(9);
@@ -151,13 +151,13 @@ it('keeps what a killed run knew, for another machine that takes over', async ()
   expect(known.size).toBe(24);
 });
 
-it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
+it('apply stops in order when Ctrl-C reaches all its processes on the terminal', async () => {
   const { machine, emulator, bare } = await scene(24);
   const here = machine();
   const child = spawn(process.execPath, [path.join(inject('built'), 'main.js'), ...CREATE], {
     cwd: here.folder,
     env: { PATH: process.env.PATH, ...here.env },
-    // A group of its own, as a shell gives each of its jobs.
+    // The child has its own process group, like a job of a shell.
     detached: true,
     stdio: 'ignore',
   });

@@ -11,7 +11,7 @@ import { agentManifest, testWorkspace } from './workspace.ts';
 
 const TIME = / · <time.*?<\/time>/;
 
-it('shows a saved plan in every format of plan, without a request, a key or the project', async () => {
+it('show prints a saved plan in every format of plan, without a request, a key or the project', async () => {
   await using workspace = await testWorkspace({
     'manifests/day.yaml': agentManifest('day').replace(
       '  prompt_config:',
@@ -41,7 +41,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
   const document = JSON.parse(await readFile(file, 'utf8')) as PlanDocument;
   const saved = (name: string, text: string) => folder.write(name, text);
 
-  await step('a plan of an older version is shown, and says so', async () => {
+  await step('it prints a plan of an older version with a warning', async () => {
     await saved('old.plan', JSON.stringify(withDigest({ ...document, voxform_version: '0.0.1' })));
     const { code, stdout, stderr } = await show(path.join(folder.root, 'old.plan'));
     expect({ code, stderr }).toEqual({
@@ -53,7 +53,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
     expect(stdout).toContain('Agent/day');
   });
 
-  await step('any other file is refused with one message', async () => {
+  await step('it refuses any other file with one message', async () => {
     const cases: readonly (readonly [name: string, text: string | undefined, says: RegExp])[] = [
       ['newer', JSON.stringify(withDigest({ ...document, voxform_version: '99.0.0' })), /Use that version/],
       ['redacted', JSON.stringify(document).replace('Be kind.', '***'), /edited, redacted or damaged/],

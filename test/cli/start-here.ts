@@ -3,7 +3,7 @@ import { Interrupts } from '../../src/cli/interrupts.ts';
 import { run } from '../../src/cli/run.ts';
 import { CACHES, type Ended, type RunOptions } from './voxform-process.ts';
 
-/** A command that goes on in this process, where its own process is not what is tested. */
+/** A command that runs in this process, for tests that do not need a process of its own. */
 export interface RunningHere {
   readonly stdin: PassThrough;
   readonly stdout: PassThrough;
@@ -13,10 +13,10 @@ export interface RunningHere {
 }
 
 export function startHere(args: readonly string[], { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>): RunningHere {
-  const said = { stdout: '', stderr: '' };
-  const collected = (name: keyof typeof said): PassThrough =>
+  const output = { stdout: '', stderr: '' };
+  const collected = (name: keyof typeof output): PassThrough =>
     new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   const streams = {
     stdin: new PassThrough(),
@@ -32,5 +32,5 @@ export function startHere(args: readonly string[], { cwd, env }: Pick<RunOptions
     stdin: () => streams.stdin,
     now: () => new Date(),
   });
-  return { ...streams, ended: ended.then((code) => ({ code, ...said })) };
+  return { ...streams, ended: ended.then((code) => ({ code, ...output })) };
 }

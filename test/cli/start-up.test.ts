@@ -4,16 +4,16 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
-/** What makes a process slow to start: parsers, checkers, the network, servers. */
+/** Packages that make a process slow to start: parsers, checkers, the network, servers. */
 const HEAVY = [
   ...['undici', 'yaml/dist', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', '@opentelemetry', 'croner'],
   'pg',
   '@bufbuild/cel',
   '@dagrejs/dagre',
   'vscode-languageserver-protocol',
-  // All of it takes twice as long as what a client of one server needs.
+  // A client of one server needs only half of this.
   'undici/index.js',
-  // Of ours: what only those need who read a saved plan.
+  // A module of ours that only the display of saved plans needs.
   'src/problems/next-step.ts',
 ];
 
@@ -26,7 +26,7 @@ interface Loaded {
   readonly decoded: number;
 }
 
-/** Returns what a process loaded, from its coverage report. */
+/** Returns the files that a process loaded, from its coverage report. */
 function loadedIn(folder: string): Loaded {
   const scripts = readdirSync(folder).flatMap((name) => {
     const { result } = JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as {
@@ -45,18 +45,18 @@ function loadedIn(folder: string): Loaded {
 
 describe('a command', () => {
   it.each([
-    { args: ['--version'], uses: [], files: 4, reason: 'answers before the command line is loaded' },
-    { args: ['--help'], uses: [], files: 8, reason: 'knows what commands there are, not what they do' },
-    { args: ['validate'], uses: ['yaml/dist', 'zod'], files: 12, reason: 'speaks to nobody' },
-    { args: ['plan'], uses: ['undici', 'yaml/dist', 'zod'], files: 16, reason: 'serves and watches nothing' },
-    { args: ['graph'], uses: ['yaml/dist', 'zod'], files: 16, reason: 'draws no picture' },
+    { args: ['--version'], uses: [], files: 4, reason: 'ends before the command line is loaded' },
+    { args: ['--help'], uses: [], files: 8, reason: 'loads the names of commands, not their code' },
+    { args: ['validate'], uses: ['yaml/dist', 'zod'], files: 12, reason: 'sends no requests' },
+    { args: ['plan'], uses: ['undici', 'yaml/dist', 'zod'], files: 16, reason: 'starts no server and no watch' },
+    { args: ['graph'], uses: ['yaml/dist', 'zod'], files: 16, reason: 'draws no image' },
     {
       args: ['graph', '--output', 'svg'],
       uses: ['yaml/dist', 'zod', '@dagrejs/dagre'],
       files: 18,
-      reason: 'draws',
+      reason: 'draws an image',
     },
-  ])('loads only what it uses: $args.0, which $reason', { tags: ['long'] }, async ({ args, uses, files }) => {
+  ])('loads only the packages that it uses: $args.0 $reason', { tags: ['long'] }, async ({ args, uses, files }) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
     const caches = path.join(workspace.folder.root, 'caches');
@@ -66,11 +66,11 @@ describe('a command', () => {
       const { code } = await workspace.start(args, { env }).ended;
       expect(code).toBe(0);
       const { packages, count, decoded } = loadedIn(loaded);
-      // What is known is not parsed again. Long values of a plan are written as YAML.
+      // The second run reads parsed files from a cache. Long values of a plan are written as YAML.
       const isUnused = (name: string) => name === 'yaml/dist' && run === 'next' && args[0] !== 'plan';
       expect(packages).toEqual(uses.filter((name) => !isUnused(name)));
       expect(count).toBeLessThanOrEqual(run === 'first' ? files + 3 : files);
-      // The templates of pictures and pages need their characters as they are.
+      // The templates of images and pages contain other characters than ASCII.
       expect(decoded).toBe(args.includes('svg') ? 1 : 0);
     }
   });
@@ -84,7 +84,7 @@ describe('a command', () => {
       args: ['plan', '--quiet'],
       heavy: ['internal/readline/promises', 'stream/web', 'tls', 'http', 'http2', 'zlib', 'assert'],
     },
-  ])('asks Node for no part of itself that $args.0 has no use for', async ({ args, heavy: own }) => {
+  ])('loads no built-in modules of Node that $args.0 does not need', async ({ args, heavy: own }) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('day'),
       'note-parts.mjs': `
@@ -109,7 +109,7 @@ describe('a command', () => {
     ]);
     await using workspace = await testWorkspace({
       ...Object.fromEntries(files),
-      // The thread is ended when it is not needed any more: that has to wait for the first sign of life.
+      // The thread is stopped when it is not needed any more. This delays the end until its first message.
       'note-threads.mjs': `
         process.on('worker', (worker) => {
           const first = new Promise((resolve) => {

@@ -12,7 +12,7 @@ interface Row {
 }
 
 describe('import', () => {
-  it('takes a record in, which the next plan then compares', async () => {
+  it('manages a record, which the next plan compares', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
@@ -30,14 +30,14 @@ describe('import', () => {
     expect(taken.stderr).toContain('already managed as Agent/day');
   });
 
-  it('refuses an id that the platform does not know', async () => {
+  it('refuses an unknown id', async () => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run('import', 'Agent/day', '01NOTHERE0000000000000000A');
     expect(code).toBe(1);
     expect(stderr).toContain('no Agent with the id 01NOTHERE0000000000000000A');
   });
 
-  it('warns of a record that no manifest declares, and refuses an address that none can have', async () => {
+  it('warns of a record without a manifest, and refuses an address that no manifest can have', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const refused = await workspace.run('import', 'WorkspaceUser/Ann', '01ANY');
@@ -51,8 +51,8 @@ describe('import', () => {
   });
 });
 
-describe('a create whose answer was lost', () => {
-  it('is unknown until a person says what became of it', async () => {
+describe('a create without a response', () => {
+  it('is unknown until a person resolves it', async () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     const lost = await workspace.run('apply', '--auto-approve');
@@ -67,7 +67,7 @@ describe('a create whose answer was lost', () => {
       `${project}${project.slice(project.indexOf('  test:')).replace('test', 'other')}`,
     );
     const ofTwo = await workspace.run('plan', '-w', 'test');
-    expect(ofTwo.stdout.replace(/\s+/g, ' '), 'a command that is copied must mean the same workspace').toContain(
+    expect(ofTwo.stdout.replace(/\s+/g, ' '), 'a copied command must select the same workspace').toContain(
       'voxform state resolve Agent/day --not-created -w test',
     );
     await workspace.folder.write('voxform.yaml', project);
@@ -84,7 +84,7 @@ describe('a create whose answer was lost', () => {
     expect(workspace.writes()).toBe(1);
   });
 
-  it('is created after all when it was not', async () => {
+  it('is created after it was resolved as not created', async () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
     await workspace.run('apply', '--auto-approve');
@@ -94,10 +94,10 @@ describe('a create whose answer was lost', () => {
   });
 });
 
-describe('a create whose answer was lost, of a resource that was renamed since', () => {
+describe('a create without a response, of a resource that was renamed since', () => {
   const renamed = agentManifest('day').replace('name: day\n', 'name: early\n  previous_names: [day]\n');
 
-  it.each(['after', 'before'] as const)('is settled by what the plan says: cut %s the commit', async (cut) => {
+  it.each(['after', 'before'] as const)('is resolved by the command in the plan: cut %s the commit', async (cut) => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut } });
     await workspace.run('apply', '--auto-approve');
@@ -109,8 +109,8 @@ describe('a create whose answer was lost, of a resource that was renamed since',
     expect(resources).toMatchObject([{ address: 'Agent/early', action: 'unknown' }]);
     const id = [...workspace.emulator.world.agents.keys()][0];
     const command = id === undefined ? /state resolve \S+ --not-created/ : /import \S+ ID/;
-    const said = command.exec(stepTexts(resources[0] ?? {})?.join('\n') ?? '')?.[0] ?? '';
-    const words = said.split(' ').map((word) => (word === 'ID' ? (id ?? '') : word));
+    const commandLine = command.exec(stepTexts(resources[0] ?? {})?.join('\n') ?? '')?.[0] ?? '';
+    const words = commandLine.split(' ').map((word) => (word === 'ID' ? (id ?? '') : word));
     expect((await workspace.run(...words)).code).toBe(0);
 
     expect((await workspace.run('apply', '--auto-approve', '--strict')).code).toBe(0);
@@ -124,7 +124,7 @@ describe('a create whose answer was lost, of a resource that was renamed since',
 });
 
 describe('state', () => {
-  it('shows one resource as JSON, and says what it has when asked for another', async () => {
+  it('shows one resource as JSON, and suggests state list for an unknown address', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const shown = JSON.parse((await workspace.run('state', 'show', 'Agent/day')).stdout) as Record<string, unknown>;
@@ -134,7 +134,7 @@ describe('state', () => {
     expect(other.stderr).toContain('voxform state list');
   });
 
-  it('has no lock to end when there is none', async () => {
+  it('has no lock to release if it is not locked', async () => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run('state', 'unlock', 'abc');
     expect(code).toBe(1);

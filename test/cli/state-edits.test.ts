@@ -16,8 +16,8 @@ async function rowsOf(workspace: TestWorkspace, ...args: string[]): Promise<Row[
   return JSON.parse((await workspace.run(...command, '--output', 'json')).stdout) as Row[];
 }
 
-describe('the state by hand', () => {
-  it('moves, releases and lists what was released', async () => {
+describe('commands that edit the state', () => {
+  it('move, release and list records', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const rows = (...args: string[]) => rowsOf(workspace, ...args);
@@ -46,7 +46,7 @@ describe('the state by hand', () => {
     expect(await rows('orphans', '--check')).toMatchObject([{ exists: false }]);
   });
 
-  it('closes orphans, and takes none that was given away back by itself', async () => {
+  it('close orphans, and do not adopt records that were handed over', async () => {
     await using workspace = await testWorkspace({
       ...FILES,
       'manifests/c.yaml': agentManifest('third'),
@@ -101,15 +101,15 @@ describe('the state by hand', () => {
       expect((await close('Agent/third', '--because', 'deleted')).stdout).toContain('deleted (was kept)');
     });
 
-    await step('a deleted record is created anew, and an imported one is managed again', async () => {
-      expect((await planned())['Agent/night'], 'a person said that it is no more').toBe('create');
+    await step('a deleted record is created again, and an imported one is managed again', async () => {
+      expect((await planned())['Agent/night'], 'a person closed it as deleted').toBe('create');
       expect((await workspace.run('import', 'PhoneNumber/line', line)).code).toBe(0);
       expect((await planned())['PhoneNumber/line']).toBe('noop');
       expect(await rowsOf(workspace, 'orphans', '--all')).toHaveLength(2);
     });
   });
 
-  it('closes orphans by globs, and all that are open', async () => {
+  it('close orphans by globs, or all that are open', async () => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': ['day', 'desk-1', 'desk-2'].map((name) => agentManifest(name)).join('---\n'),
     });
@@ -125,7 +125,7 @@ describe('the state by hand', () => {
     expect(await close('--all')).toBe(0);
   });
 
-  it('closes the orphans that the platform has no more, once that is certain', async () => {
+  it('close orphans that are certainly missing from the platform', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const [day, night] = await rowsOf(workspace);
@@ -149,7 +149,7 @@ describe('the state by hand', () => {
     ]);
   });
 
-  it('keeps the orphans open whose record another workspace has', async () => {
+  it('keep orphans open if their record belongs to another workspace', async () => {
     await using workspace = await testWorkspace({
       ...FILES,
       'manifests/n.yaml': `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: n }\nspec: { number: "+4930123456" }\n`,
@@ -165,7 +165,7 @@ describe('the state by hand', () => {
     expect(await rowsOf(workspace, 'orphans')).toHaveLength(2);
   });
 
-  it('comes back from a copy, and never goes back by accident', async () => {
+  it('restore a state from a copy, but not an older one by accident', async () => {
     await using workspace = await testWorkspace(FILES);
     const state = path.join(workspace.folder.root, '.voxform');
     const empty = await workspace.run('state', 'pull');
@@ -206,7 +206,7 @@ describe('the state by hand', () => {
     expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('truncated JSON');
   });
 
-  it('replaces a damaged state in one step, and gives up nothing that is left of it', async () => {
+  it('replace a damaged state in one step, and keep its unknown creates', async () => {
     await using workspace = await testWorkspace(FILES);
     const { folder } = workspace;
     const state = path.join(folder.root, '.voxform/test.state.json');
@@ -217,7 +217,7 @@ describe('the state by hand', () => {
     await workspace.run('apply', '--auto-approve', '--concurrency', '1');
     const before = JSON.parse((await workspace.run('state', 'pull')).stdout);
     const [lost = ''] = Object.keys(before.pending);
-    const [made = ''] = Object.keys(before.resources).filter((address) => address !== 'Agent/day');
+    const [createdAddress = ''] = Object.keys(before.resources).filter((address) => address !== 'Agent/day');
     await truncate(state, 200);
     const damaged = await readFile(state);
 
@@ -237,14 +237,14 @@ describe('the state by hand', () => {
       { address: 'Agent/day', action: 'noop' },
       ...[
         { address: lost, action: 'unknown' },
-        { address: made, action: 'adopt', id: before.resources[made].id },
+        { address: createdAddress, action: 'adopt', id: before.resources[createdAddress].id },
       ].sort((a, b) => (a.address < b.address ? -1 : 1)),
     ]);
     await workspace.run('apply', '--auto-approve');
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
 
-  it('keeps every id that a pushed document does not hold, unless forced', async () => {
+  it('keep every id that is missing from a pushed document, unless forced', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const { resources, ...rest } = JSON.parse((await workspace.run('state', 'pull')).stdout) as {
@@ -302,7 +302,7 @@ describe('state resolve', () => {
     return { workspace, open };
   }
 
-  it('settles several at once, or none of them', async () => {
+  it('resolves several creates at once, or none of them', async () => {
     const { workspace, open } = await withUnknowns();
     await using _ = workspace;
     const refused = await workspace.run('state', 'resolve', 'Agent/day', 'Agent/dusk', '--not-created');
@@ -314,7 +314,7 @@ describe('state resolve', () => {
     expect(Object.keys(await open())).toEqual(['Agent/night']);
   });
 
-  it('settles all with one approval, and lists them first', async () => {
+  it('resolves all creates with one approval, and lists them first', async () => {
     const { workspace, open } = await withUnknowns();
     await using _ = workspace;
     const asked = await workspace.run('state', 'resolve', '--all', '--not-created');
@@ -331,7 +331,7 @@ describe('state resolve', () => {
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
 
-  it('settles only those sent since a time', async () => {
+  it('resolves only creates that were sent since a time', async () => {
     const { workspace, open } = await withUnknowns();
     await using _ = workspace;
     const sent = Object.entries(await open()).map(([address, { since }]) => ({ address, since }));
@@ -360,8 +360,8 @@ describe('state resolve', () => {
   it.each([
     ['--all with an address', ['Agent/day', '--all']],
     ['--since without --all', ['Agent/day', '--since', '2026-01-01']],
-    ['nothing to settle', []],
-    ['a date that is none', ['--all', '--since', 'yesterday']],
+    ['no address', []],
+    ['an invalid date', ['--all', '--since', 'yesterday']],
   ])('refuses %s', async (_, args) => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run('state', 'resolve', ...args, '--not-created')).code).toBe(64);

@@ -16,8 +16,8 @@ async function renamed(): Promise<TestWorkspace & { at(file: string): string }> 
   return Object.assign(workspace, { at: (file: string) => path.join(workspace.folder.root, file) });
 }
 
-describe('a workspace under a new name', () => {
-  it('creates nothing a second time, and keeps its state by the command that it is told', {
+describe('a workspace with a new name', () => {
+  it('creates no duplicates, and keeps its state with the command that is printed', {
     tags: ['long'],
   }, async () => {
     await using workspace = await renamed();
@@ -64,10 +64,10 @@ describe('a workspace under a new name', () => {
   });
 
   it.each<[what: string, broken: (at: (file: string) => string) => void, says: string]>([
-    ['of which only backups are left', (at) => rmSync(at(OLD)), 'with 2 records'],
+    ['of which only backups remain', (at) => rmSync(at(OLD)), 'with 2 records'],
     ['that is damaged', (at) => writeFileSync(at(OLD), '{'), 'with 2 records'],
     [
-      'that is damaged and called as this workspace would call it',
+      'that is damaged and has the default name of this workspace',
       (at) => {
         for (const name of readdirSync(at('.voxform'))) if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
         writeFileSync(at(NEW), '{');
@@ -77,7 +77,7 @@ describe('a workspace under a new name', () => {
       'which cannot be read',
     ],
     [
-      'in the default folder while the settings name another',
+      'in the default folder if the settings name another one',
       (at) => {
         const project = readFileSync(at('voxform.yaml'), 'utf8');
         writeFileSync(at('voxform.yaml'), `${project}    state: { path: elsewhere/state.json }\n`);
@@ -108,7 +108,7 @@ describe('a workspace under a new name', () => {
     expect(stderr.replace(/\s+/g, ' ')).toContain(says);
   });
 
-  it('passes over states of others, empty ones and what is no state', async () => {
+  it('ignores states of other workspaces, empty states and other files', async () => {
     await using workspace = await renamed();
     const state = readFileSync(workspace.at(OLD), 'utf8');
     for (const name of readdirSync(workspace.at('.voxform'))) {
@@ -120,7 +120,7 @@ describe('a workspace under a new name', () => {
     expect((await workspace.run('plan')).code).toBe(0);
   });
 
-  it('finds the state where this machine wrote it last, when `state.path` changes', async () => {
+  it('finds the last state of this machine after `state.path` changes', async () => {
     await using workspace = await testWorkspace(FILES);
     const project = projectFile(workspace.emulator);
     const apply = () =>
@@ -136,7 +136,7 @@ describe('a workspace under a new name', () => {
     }
   });
 
-  it('begins anew where a person says so', async () => {
+  it('starts with a new state after state init', async () => {
     await using workspace = await renamed();
     expect((await workspace.run('state', 'init')).code).toBe(0);
     expect((await workspace.run('plan')).stdout).toContain('2 to create');
@@ -145,7 +145,7 @@ describe('a workspace under a new name', () => {
     expect([again.code, again.stderr.includes('already')]).toEqual([1, true]);
   });
 
-  it('refuses settings that are none, and the place in force', async () => {
+  it('refuses invalid settings, and the current location', async () => {
     await using workspace = await renamed();
     const odd = await workspace.run('state', 'move', '--from', '{ backend: cloud }');
     expect(odd.code).toBe(64);
@@ -159,12 +159,12 @@ describe('a workspace under a new name', () => {
   });
 });
 
-describe('a state that machines share', () => {
+describe('a shared state', () => {
   const inGit = (workspace: TestWorkspace, settings = '{ backend: git }') =>
     workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `    state: ${settings}\n`));
   const oneLine = (text: string) => text.replace(/\s+/g, ' ');
 
-  it('is not begun while a local one lies there, and takes it over by the command that is told', {
+  it('is not created while a local one exists, and replaces it with the printed command', {
     tags: ['long'],
   }, async () => {
     await using workspace = await testWorkspace(FILES);
@@ -200,7 +200,7 @@ describe('a state that machines share', () => {
     expect(stdout).toContain('"command":"state move"');
   });
 
-  it('moves between two repositories, one of them named by a secret that no message shows', {
+  it('moves between two repositories, and prints no address from a secret', {
     tags: ['long'],
   }, async () => {
     await using workspace = await testWorkspace(FILES);
@@ -218,8 +218,8 @@ describe('a state that machines share', () => {
     await inGit(workspace, from);
     const refused = await workspace.runWith(secret, 'apply', '--auto-approve');
     expect(refused.code).toBe(1);
-    const said = [moved, refused].map(({ stdout, stderr }) => stdout + stderr).join('');
-    expect(said).not.toContain('other-with-token');
+    const output = [moved, refused].map(({ stdout, stderr }) => stdout + stderr).join('');
+    expect(output).not.toContain('other-with-token');
   });
 
   it.each([
@@ -227,7 +227,7 @@ describe('a state that machines share', () => {
     ['{ backend: http }', 'address'],
     ['{ backend: git, ref: 7 }', 'ref'],
     ['{ backend: git, remote: { $secret: 7 } }', '$secret'],
-  ])('says what is wrong with %s', async (from, what) => {
+  ])('is refused if the settings are invalid: %s', async (from, what) => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run('state', 'move', '--from', from);
     expect([code, oneLine(stderr)]).toEqual([64, expect.stringContaining(what)]);

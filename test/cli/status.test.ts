@@ -14,7 +14,7 @@ interface Row {
 }
 
 describe('status', () => {
-  it('shows the kinds and statuses that are asked for alone', async () => {
+  it('prints only the selected kinds and statuses', async () => {
     await using workspace = await testWorkspace(FILES);
     const shown = async (...flags: readonly string[]) => {
       const { stdout, code } = await workspace.run('status', '--output', 'json', '--detailed-exitcode', ...flags);
@@ -49,13 +49,13 @@ describe('status', () => {
     expect([idle.code, idle.stderr]).toEqual([64, expect.stringContaining('--target Webhook/* matches no resource')]);
   });
 
-  it('says of each resource how it stands, and writes nothing', async () => {
+  it('prints the status of each resource, and writes nothing', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard } = workspace.emulator;
     const rows = async (): Promise<Row[]> =>
       JSON.parse((await workspace.run('status', '--output', 'json')).stdout) as Row[];
-    const standing = async () => (await rows()).map(({ address, status }) => `${address} ${status}`);
-    expect(await standing()).toEqual(['Agent/day changed', 'Agent/night changed', 'WorkspaceUser/ann manual']);
+    const statuses = async () => (await rows()).map(({ address, status }) => `${address} ${status}`);
+    expect(await statuses()).toEqual(['Agent/day changed', 'Agent/night changed', 'WorkspaceUser/ann manual']);
 
     await workspace.run('apply', '--auto-approve');
     const [day, night] = await rows();
@@ -64,11 +64,11 @@ describe('status', () => {
     dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
     await workspace.run('apply', '--auto-approve');
     const writes = workspace.writes();
-    expect(await standing()).toEqual(['Agent/day in sync', 'Agent/night in sync', 'WorkspaceUser/ann in sync']);
+    expect(await statuses()).toEqual(['Agent/day in sync', 'Agent/night in sync', 'WorkspaceUser/ann in sync']);
     expect((await workspace.run('status', '--detailed-exitcode')).code).toBe(0);
 
     dashboard.edit('agents', day?.id ?? '', { prompt_config: { prompt: 'Be rude.' } });
-    expect((await standing())[0]).toBe('Agent/day drifted');
+    expect((await statuses())[0]).toBe('Agent/day drifted');
     const text = await workspace.run('status', '--detailed-exitcode');
     expect(text.code).toBe(2);
     expect(text.stdout).toMatch(
@@ -77,10 +77,12 @@ describe('status', () => {
     expect(workspace.writes()).toBe(writes);
 
     await workspace.run('apply', '--auto-approve');
-    expect((await standing())[0], 'the draft is as published, though edited since').toBe('Agent/day in sync');
+    expect((await statuses())[0], 'the draft equals the published version, although it was edited').toBe(
+      'Agent/day in sync',
+    );
   });
 
-  it('counts the fields that nobody can verify as in sync, as plan does', async () => {
+  it('counts fields that cannot be verified as in sync, like plan', async () => {
     const spec = '  tts_config: { voice_id: v1, speed: fast }\n';
     await using workspace = await testWorkspace({ 'manifests/a.yaml': `${agentManifest('day')}${spec}` });
     await workspace.run('apply', '--auto-approve');
@@ -94,7 +96,7 @@ describe('status', () => {
     expect((await workspace.run('plan')).stdout).toMatch(/in sync\s+\(2 fields unverified\)/);
   });
 
-  it('names the command that shows the steps, for the workspace', async () => {
+  it('prints the command that shows the steps in the selected workspace', async () => {
     const number =
       'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: desk }\nspec: { number: "+12025550120", inbound_agent_id: { $ref: Agent/day } }\n';
     await using workspace = await testWorkspace({
@@ -108,7 +110,7 @@ describe('status', () => {
     expect((await workspace.run('status', '-w', 'test')).stderr).toMatch(/voxform plan -w test$/m);
   });
 
-  it('waits for what somebody publishes, and for no longer than it may', async () => {
+  it('waits for a publication until a timeout', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const late = await workspace.run('status', '--wait-published', '--timeout', '0');

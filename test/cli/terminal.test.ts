@@ -15,7 +15,7 @@ function terminalFor(env: Readonly<Record<string, string>>, isTTY = true) {
 }
 
 describe('a line of progress', () => {
-  it('is taken away before anything else is said', () => {
+  it('is cleared before other output', () => {
     const { terminal, shown } = terminalFor({});
     terminal.draw(`${CLEAR_LINE}Reading: 1 of 2`);
     terminal.err('GET /x 200\n');
@@ -33,7 +33,7 @@ describe('a line of progress', () => {
     { env: { CI: 'true' }, isTTY: true, drawn: false, reason: 'CI' },
     { env: { TERM: 'dumb' }, isTTY: true, drawn: false, reason: 'a dumb terminal' },
     { env: {}, isTTY: false, drawn: false, reason: 'a pipe' },
-  ])('is drawn where it can be: $reason', ({ env, isTTY, drawn }) => {
+  ])('is drawn only on an interactive terminal: $reason', ({ env, isTTY, drawn }) => {
     const { terminal, shown } = terminalFor(env, isTTY);
     expect(terminal.canDraw).toBe(drawn);
     terminal.draw('Reading: 1 of 2\n');

@@ -12,7 +12,7 @@ interface SentSpan {
   readonly status: { readonly code?: number };
 }
 
-/** A collector that keeps what it is sent. */
+/** A collector that records what it receives. */
 async function collector() {
   const texts: string[] = [];
   const server = createServer((request, response) => {
@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => workspace[Symbol.asyncDispose]());
 
 describe('traces', () => {
-  it('have a span a run and one for each request, and no key', async () => {
+  it('contain a span per run and one per request, and no key', async () => {
     using otlp = await collector();
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: otlp.url,
@@ -72,7 +72,7 @@ describe('traces', () => {
     expect(otlp.texts.join()).not.toMatch(new RegExp(`${API_KEY}|[Bb]earer|x-team`));
   });
 
-  it('say that a run failed', async () => {
+  it('mark a failed run', async () => {
     using otlp = await collector();
     workspace.emulator.faults.add({ times: 20, fault: { status: 401 } });
     const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${otlp.url}/own` };
@@ -82,7 +82,7 @@ describe('traces', () => {
     expect([run?.status.code, otlp.texts[0]?.startsWith('/own ')]).toEqual([2, true]);
   });
 
-  it('change nothing where the collector cannot be reached', { tags: ['long'] }, async () => {
+  it('change nothing if the collector is not reachable', { tags: ['long'] }, async () => {
     const [plain, traced] = await Promise.all([
       workspace.run('plan'),
       workspace.start(['plan'], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' } }).ended,
@@ -100,9 +100,9 @@ describe('traces', () => {
     [{ OTEL_TRACES_EXPORTER: 'console', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x' }, false],
     [{ OTEL_SDK_DISABLED: 'TRUE', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x' }, false],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: ' ' }, false],
-  ])('are made only where they are asked for: %j', async (env, isAsked) => {
+  ])('are recorded only if they are configured: %j', async (env, isEnabled) => {
     const tracing = await tracingFor(env);
-    expect(tracing !== undefined).toBe(isAsked);
+    expect(tracing !== undefined).toBe(isEnabled);
     await tracing?.close();
   });
 });

@@ -11,7 +11,7 @@ import { API_KEY, agentManifest, testWorkspace } from './workspace.ts';
 const FILE = 'manifests/day.yaml';
 
 describe('versions and rollback', () => {
-  it('lists, shows and compares versions, and brings one back through the manifest', async () => {
+  it('list, show and compare versions, and restore one in the manifest', async () => {
     await using workspace = await testWorkspace({
       [FILE]: `# Who answers by day.\n${agentManifest('day', 'Be kind.')}`,
     });
@@ -30,7 +30,7 @@ describe('versions and rollback', () => {
       expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
       expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
       expect(stdout).toContain('--- Agent/day version 1\n+++ Agent/day version 2\n');
-      expect(stdout, 'when a version was made is no difference').not.toMatch(/published_at|updated_at|^[-+]version/m);
+      expect(stdout, 'timestamps of versions are not compared').not.toMatch(/published_at|updated_at|^[-+]version/m);
       const data = JSON.parse(
         (await workspace.run('versions', 'Agent/day', '1', '--diff', '2', '--output', 'json')).stdout,
       ) as object;
@@ -38,7 +38,7 @@ describe('versions and rollback', () => {
       expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain('are identical');
     });
 
-    await step('a rollback edits the manifest alone, once approved', async () => {
+    await step('a rollback edits only the manifest, after approval', async () => {
       const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
       expect(dry.stdout).toContain('+    prompt: "Be kind."');
       const file = path.join(workspace.folder.root, FILE);
@@ -54,7 +54,7 @@ describe('versions and rollback', () => {
       );
     });
 
-    await step('without a version, a rollback lists them and offers the previous one', async () => {
+    await step('without a version, a rollback lists them and suggests the previous one', async () => {
       const unnamed = await workspace.run('rollback', 'Agent/day', '--auto-approve');
       expect(unnamed).toMatchObject({ code: 64, stdout: expect.stringMatching(/ 2 .*\n +1 /) });
       expect(unnamed.stderr).toContain('voxform rollback Agent/day --to 1');
@@ -80,7 +80,7 @@ describe('versions and rollback', () => {
     });
   });
 
-  it('brings back what a version shows, and notes what versions never show', async () => {
+  it('restore the fields of a version, and report fields that versions never contain', async () => {
     const hidden = '  knowledge_base_config: { chunks_to_retrieve: 3 }\n';
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day', 'Be kind.') + hidden });
     await workspace.run('apply', '--auto-approve');
@@ -100,7 +100,7 @@ describe('versions and rollback', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ refused: [], unshown, written: false });
   });
 
-  it('says what is wrong', async () => {
+  it('report wrong usage and missing versions', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const cases: readonly (readonly [readonly string[], number, string])[] = [
@@ -144,7 +144,7 @@ describe('versions --diff published', () => {
     return { workspace, agent, publish, run, apply, json };
   }
 
-  it('says what publishing would change, with two requests', { tags: ['long'] }, async () => {
+  it('prints the changes of a publication with two requests', { tags: ['long'] }, async () => {
     const { workspace, publish, run, apply, json } = await published(day('Be kind.', KEY));
     await using _ = workspace;
 
@@ -181,16 +181,16 @@ describe('versions --diff published', () => {
     });
     const { stdout: comment } = await run(...DIFF, '--output', 'markdown');
     expect(comment).toContain('```diff\n- prompt_config.prompt: Be kind.\n+ prompt_config.prompt: Be brief.\n```');
-    expect((await run(...DIFF)).code, 'only where it is asked for').toBe(0);
+    expect((await run(...DIFF)).code, 'only with --detailed-exitcode').toBe(0);
   });
 
-  it('is right whatever reads and versions show', async () => {
+  it('is correct whichever fields reads and versions return', async () => {
     const { workspace, agent, publish, apply, json } = await published(day('Be kind.', VOICE), {
       shows: { read: ['call_config'], update: [] },
     });
     await using _ = workspace;
     publish();
-    expect((await json()).changes, 'as it was published').toEqual([]);
+    expect((await json()).changes, 'the draft equals the published version').toEqual([]);
     await apply(day('Be kind.', '  tts_config: { voice_id: cold-1 }\n  stt_config: { model: nova-2 }\n'));
     expect((await json()).changes).toMatchObject([
       { path: 'stt_config.model', after: 'nova-2', verified: false },
@@ -198,8 +198,8 @@ describe('versions --diff published', () => {
     ]);
     workspace.emulator.dashboard.edit('agents', agent, { tts_config: { voice_id: 'theirs' } });
     publish();
-    expect((await json()).changes, 'hidden fields that were changed before it was published').toEqual([]);
-    // Set in the dashboard before it was published, and neither shown nor remembered.
+    expect((await json()).changes, 'hidden fields that changed before the publication').toEqual([]);
+    // The field was set in the dashboard before the publication, and is neither returned nor recorded.
     workspace.emulator.dashboard.edit('agents', agent, { stt_config: { provider: 'theirs' } });
     publish();
     expect(await json()).toMatchObject({ changes: [], unknown: ['stt_config.provider'] });
@@ -215,7 +215,7 @@ describe('versions --diff published', () => {
     });
   });
 
-  it('shows no secret, and names of knowledge bases', async () => {
+  it('prints no secret, and prints names of knowledge bases', async () => {
     const { workspace, agent, publish, run, apply, json } = await published(
       day('Be kind.').replace('"Be kind."', '{ $join: [Call, { $secret: PROVIDER_KEY }] }'),
     );
@@ -237,7 +237,7 @@ describe('versions --diff published', () => {
     });
   });
 
-  it('refuses a record that is missing or of another workspace', async () => {
+  it('refuses a record that is missing or belongs to another workspace', async () => {
     const { workspace, agent, run } = await published(day('Be kind.'));
     await using _ = workspace;
     workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });

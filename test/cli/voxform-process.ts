@@ -5,7 +5,7 @@ import path from 'node:path';
 import { inject } from 'vitest';
 
 const MAIN = path.join(inject('built'), 'main.js');
-/** Beside the command, where one process finds what another compiled, and no test looks for what commands write. */
+/** Next to the built command. Processes share the compile cache, and no test looks for files that commands write. */
 export const CACHES = path.join(inject('built'), 'caches');
 const STATES = path.join(inject('built'), 'states');
 
@@ -19,15 +19,15 @@ export interface Ended {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** All of its input, or `open` for what is written to it later. */
+  /** The complete input, or `open` if the test writes to it later. */
   readonly input?: string | { readonly open: true };
-  /** The open file that its output goes to, if not this process. */
+  /** The file descriptor for the output, if not a pipe. */
   readonly stdout?: number | 'pipe';
-  /** The command, if it is not the built one on Node. */
+  /** The program, if not the built command on Node. */
   readonly program?: string;
 }
 
-/** The command in a process of its own, with nothing of this process's environment that it reads. */
+/** Starts the command in its own process, without the environment variables of this process that it reads. */
 export function start(
   args: readonly string[],
   { cwd, env, input, stdout: output = 'pipe', program }: RunOptions,
@@ -61,7 +61,7 @@ export function start(
   };
 }
 
-/** Killed, where it still runs, when it is disposed of. */
+/** A process that is killed when this object is disposed of. */
 export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
@@ -71,9 +71,9 @@ export function voxform(args: readonly string[], options: RunOptions): Promise<E
   return start(args, options).ended;
 }
 
-/** A folder with these files, gone when it is disposed of. */
+/** Creates a folder with these files, which is removed when it is disposed of. */
 export async function temporaryFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
-  // As a process would know it that runs there, where the way leads through links.
+  // The real path, because a process in this folder also sees the path without links.
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-cli-')));
   const write = async (name: string, text: string): Promise<void> => {
     const file = path.join(root, name);

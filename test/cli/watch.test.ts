@@ -4,7 +4,7 @@ import { listenHttp } from '../platform/listen.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
-it('refuses what cannot be meant, before it watches anything', async () => {
+it('watch refuses invalid flags before it watches anything', async () => {
   await using folder = await temporaryFolder();
   const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
     [['--mode', 'apply'], 64, '--mode apply needs --auto-approve'],
@@ -25,7 +25,7 @@ it('refuses what cannot be meant, before it watches anything', async () => {
   }
 });
 
-it('reads on the connections of the run before', async () => {
+it('watch reuses the connections of the previous run', async () => {
   const ports: (number | undefined)[] = [];
   const severalRuns = Promise.withResolvers<void>();
   const { url } = await listenHttp((_request, response, count) => {

@@ -4,17 +4,17 @@ import { type Folder, type Running, type RunOptions, start, temporaryFolder } fr
 
 export const API_KEY = 'key-of-the-test-workspace';
 
-/** A project in a folder, the platform that it is for, and the command run in that folder. */
+/** A project in a folder, its platform, and the commands that run in that folder. */
 export interface TestWorkspace extends AsyncDisposable {
   readonly folder: Folder;
   readonly emulator: Emulator;
-  /** In this process, which is warm. */
+  /** Runs the command in this process, which is faster. */
   run(...args: string[]): Promise<CommandResult>;
-  /** As `run`, with more in the environment. */
+  /** As `run`, with additional environment variables. */
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandResult>;
-  /** In a process of its own, for what only a process shows. */
+  /** Runs the command in its own process. */
   start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running;
-  /** How often a request that writes has arrived. */
+  /** The number of requests that write. */
   writes(): number;
 }
 

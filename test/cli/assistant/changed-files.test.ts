@@ -17,7 +17,7 @@ const AGENT = agentManifest('day').replace(
   '  prompt_config:',
   '  llm_config: { model: gpt, api_key: { $secret: LLM } }\n  prompt_config:',
 );
-/** A program that leaves a file when it runs. */
+/** A script that leaves a marker file when it runs. */
 const HOSTILE = 'touch "$PROJECT/ran"\n';
 
 async function withSecrets(secrets: string, files: Readonly<Record<string, string>>): Promise<TestWorkspace> {
@@ -32,7 +32,7 @@ function hasRun({ folder }: Pick<TestWorkspace, 'folder'>): boolean {
 
 describe('files that change while voxform mcp runs', () => {
   it.each([
-    { secrets: '[environment, { command: [sh, -c, "sh x.sh {name}"] }]', reason: 'a shell that names it' },
+    { secrets: '[environment, { command: [sh, -c, "sh x.sh {name}"] }]', reason: 'a shell that names the file' },
     { secrets: '[environment, { command: [sh, x.sh, "{name}"] }]', reason: 'an argument' },
     { secrets: '[environment, { command: [./x.sh, "{name}"] }]', reason: 'the program' },
   ])('are never run as a secret command: $reason', async ({ secrets }) => {
@@ -50,7 +50,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('are not run for another workspace, whose secrets were not read', async () => {
+  it('are not run for another workspace whose secrets were not read', async () => {
     await using workspace = await testWorkspace({ [FILE]: AGENT, 'x.sh': `echo ${API_KEY}` });
     const { folder, emulator } = workspace;
     const other = `  other:\n    base_url: ${emulator.url}\n    workspace_id: 01JOTHER000000000000000000\n`;
@@ -63,10 +63,10 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('show no variable that they did not name before', async () => {
+  it('reveal no variable that they did not reference before', async () => {
     const naming = (name: string) =>
       agentManifest('day').replace('spec:\n  name: day', `spec:\n  name: { $env: ${name} }`);
-    // A rule could tell a value letter by letter.
+    // Without this limit, a rule could reveal a value letter by letter.
     const rule = `policies: [{ name: r, kind: Agent, message: told, deny: 'spec.name.startsWith("north") || spec.name.startsWith("k")' }]\n`;
     await using workspace = await testWorkspace({ [FILE]: naming('REGION') });
     const { folder, emulator } = workspace;
@@ -87,7 +87,7 @@ describe('files that change while voxform mcp runs', () => {
     }
   });
 
-  it('may be of a workspace whose key this person does not have', async () => {
+  it('may add a workspace for which this person has no key', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     const other = `  other:\n    base_url: ${emulator.url}\n    workspace_id: 01JOTHER000000000000000000\n    api_key: { $secret: OTHER_KEY }\n`;
@@ -96,7 +96,7 @@ describe('files that change while voxform mcp runs', () => {
     expect((await assistant.result('plan')).result).toMatchObject({ summary: { create: 1 } });
   });
 
-  it('reports a command that failed at the start, and still validates', async () => {
+  it('still validate after a secret command failed at startup', async () => {
     await using workspace = await withSecrets('[environment, { command: [sh, x.sh, "{name}"] }]', { 'x.sh': 'exit 3' });
     await using assistant = await TestAssistant.open(workspace);
     expect((await assistant.result('validate')).result).toMatchObject({ valid: true });
@@ -109,7 +109,7 @@ describe('files that change while voxform mcp runs', () => {
     }
   });
 
-  it('do not make Git run anything, or read the state from elsewhere', async () => {
+  it('cannot make Git run a program or move the state', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day'), '.gitignore': 'ran\nbin\n' });
     const { folder, emulator } = workspace;
     const { root } = folder;
@@ -118,7 +118,7 @@ describe('files that change while voxform mcp runs', () => {
     beginRepository(remote.root, '[core]\n\tbare = true\n');
     const config = `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote.root}\n`;
     beginRepository(path.join(root, '.git'), config);
-    // Not on loopback, where the commit of the last apply is not compared.
+    // For an address on loopback, the commit of the last apply is not compared.
     const far = { ...emulator, url: 'http://voice.example.com' };
     await folder.write('voxform.yaml', projectFile(far, '    state: { backend: git }\n'));
     const git = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
@@ -152,7 +152,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(hasRun(workspace)).toBe(false);
   });
 
-  it('are not asked of a repository whose own settings name a program', async () => {
+  it("are not read with Git if the repository's own settings name a program", async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     const config = `[remote "origin"]\n\turl = ssh://git.example.com/x\n[core]\n\tsshCommand = ./ssh.sh\n`;
@@ -171,7 +171,7 @@ describe('files that change while voxform mcp runs', () => {
   it.each([
     { before: undefined, reason: 'a new project' },
     { before: 'version: [', reason: 'a project file that was not valid' },
-  ])('do not send the key to $reason', async ({ before }) => {
+  ])('cannot send the key to $reason', async ({ before }) => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { emulator } = workspace;
     await using folder = await temporaryFolder({ ...(before && { 'voxform.yaml': before }) });
@@ -186,7 +186,7 @@ describe('files that change while voxform mcp runs', () => {
     expect(emulator.requests).toEqual([]);
   });
 
-  it('are not part of voxform', async () => {
+  it('cannot replace voxform itself', async () => {
     await using folder = await temporaryFolder({ 'voxform.yaml': 'version: 1\nworkspaces: {}\n' });
     const own = path.join(folder.root, 'node_modules/voxform/dist');
     await cp(inject('built'), own, { recursive: true });

@@ -23,7 +23,7 @@ async function applied(files: Readonly<Record<string, string>> = { [FILE]: agent
 describe('voxform mcp', () => {
   it.each([
     { options: {}, reason: 'most clients speak the protocol of 2025' },
-    { options: { versionNegotiation: { mode: 'auto' } }, reason: 'newer ones that of 2026' },
+    { options: { versionNegotiation: { mode: 'auto' } }, reason: 'newer clients speak the protocol of 2026' },
   ] as const)('lists tools with strict arguments: $reason', async ({ options }) => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await using assistant = await TestAssistant.open(workspace, { options });
@@ -47,7 +47,7 @@ describe('voxform mcp', () => {
     expect((await assistant.result('validate')).result).toMatchObject({ valid: true });
   });
 
-  it('returns what the commands print, and changes nothing anywhere', async () => {
+  it('returns the same results as the commands and changes nothing', async () => {
     await using workspace = await applied({ [FILE]: agentManifest('day'), 'manifests/n.yaml': agentManifest('night') });
     const { emulator, folder } = workspace;
     const id = agentNamed(emulator, 'day');
@@ -94,7 +94,7 @@ describe('voxform mcp', () => {
     expect(assistant.stderr).toBe('');
   });
 
-  it('tells an error with its place and the way out of the command', async () => {
+  it('returns an error with its location and a hint', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day').replace('prompt:', 'promt:') });
     await using assistant = await TestAssistant.open(workspace);
     const problem = { file: FILE, line: 8, message: expect.stringContaining('"prompt"') };
@@ -118,7 +118,7 @@ describe('voxform mcp', () => {
     expect(await assistant.error('get', { type: 'users' })).toMatchObject({ hint: expect.stringContaining('API key') });
   });
 
-  it('takes values that look like flags as values', async () => {
+  it('treats values that look like flags as values', async () => {
     await using workspace = await applied();
     await using assistant = await TestAssistant.open(workspace);
     const before = filesIn(workspace.folder.root);
@@ -141,7 +141,7 @@ describe('voxform mcp', () => {
     expect(filesIn(workspace.folder.root)).toEqual(before);
   });
 
-  it('shows a plan of 300 agents in 30 kB, and one resource of it in full', async () => {
+  it('shortens a plan of 300 agents to 30 kB and returns one of its resources in full', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `support-line-of-the-north-${index}`);
     const long = Array.from({ length: 60 }, (_, line) => `Line ${line} of the prompt.`).join('\n');
     const manifests = (prompt: string) => names.map((name) => agentManifest(name, prompt)).join('---\n');
@@ -202,7 +202,7 @@ describe('voxform mcp', () => {
     }
   });
 
-  it('bounds the length of arguments', async () => {
+  it('limits the length of arguments', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await using assistant = await TestAssistant.open(workspace);
     const long = 'x'.repeat(100_000);
@@ -222,7 +222,7 @@ describe('voxform mcp', () => {
     expect(workspace.emulator.requests).toEqual([]);
   });
 
-  it('tells how many problems an error leaves out, and names tools in place of commands', async () => {
+  it('reports how many problems an error omits, and names tools instead of commands in hints', async () => {
     const names = Array.from({ length: 300 }, (_, index) => agentManifest(`a-${index}`).replace('prompt:', 'promt:'));
     await using workspace = await testWorkspace({ [FILE]: names.join('---\n') });
     await using assistant = await TestAssistant.open(workspace);
@@ -245,7 +245,7 @@ describe('voxform mcp', () => {
       expect(hint).not.toMatch(/voxform (get|plan|status)|--\w|-[wC] /);
   });
 
-  it('marks texts of the platform, escapes their control characters and masks secrets', async () => {
+  it('marks strings from the platform, escapes their control characters and masks secrets', async () => {
     const key = 'sk-provider-key-of-the-test';
     const manifest = agentManifest('day').replace(
       '  prompt_config:',
@@ -271,7 +271,7 @@ describe('voxform mcp', () => {
     }
   });
 
-  it('reports progress, and stops reading when it is cancelled', async () => {
+  it('reports progress and stops reading when it is cancelled', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `line-${index}`);
     await using workspace = await applied({ [FILE]: names.map((name) => agentManifest(name)).join('---\n') });
     await using assistant = await TestAssistant.open(workspace);
@@ -290,11 +290,11 @@ describe('voxform mcp', () => {
     cancelling.abort();
     await expect(cancelled).rejects.toThrow();
     emulator.faults.clear();
-    // Runs take turns: an answer means that the cancelled one has ended.
+    // Runs are sequential, so a response means that the cancelled run has ended.
     expect((await assistant.result('status')).result).toHaveProperty('resources');
   });
 
-  it('refuses to send the key elsewhere after an edit', async () => {
+  it('refuses to send the key to another address after an edit', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
     await using assistant = await TestAssistant.open(workspace);
@@ -314,7 +314,7 @@ describe('voxform mcp', () => {
     await assistant.result('plan');
   });
 
-  it('runs each secret command once, at its start', async () => {
+  it('runs each secret command once, at startup', async () => {
     await using workspace = await testWorkspace({
       [FILE]: agentManifest('day').replace('"Be kind."', '{ $secret: PROMPT }'),
       'get.mjs': 'import fs from "node:fs"; fs.appendFileSync("ran", "x"); console.log("secret of the command")',
@@ -334,7 +334,7 @@ describe('voxform mcp', () => {
 });
 
 describe('the resources of voxform mcp', () => {
-  it('are the manifests, the schemas and the docs, and nothing else', async () => {
+  it('are only the manifests, the schemas and the docs', async () => {
     await using workspace = await applied({
       [FILE]: agentManifest('day'),
       'manifests/ä b.yaml': agentManifest('night'),
@@ -376,8 +376,12 @@ describe('the resources of voxform mcp', () => {
   it.each([
     { text: undefined, file: [], reason: 'no project' },
     { text: 'version: [', file: ['voxform.yaml'], reason: 'a broken project file' },
-    { text: 'version: 1\nworkspaces: {}\n', file: ['voxform.yaml', 'manifests/day.yaml'], reason: 'an invalid one' },
-  ])('serves the docs as resources with $reason', async ({ text, file }) => {
+    {
+      text: 'version: 1\nworkspaces: {}\n',
+      file: ['voxform.yaml', 'manifests/day.yaml'],
+      reason: 'an invalid project file',
+    },
+  ])('include the docs with $reason', async ({ text, file }) => {
     await using folder = await temporaryFolder({ [FILE]: agentManifest('day'), ...(text && { 'voxform.yaml': text }) });
     await using assistant = await TestAssistant.open({ folder }, { env: { VOXFORM_API_KEY: '' } });
     const { resources } = await assistant.client.listResources();
@@ -389,7 +393,7 @@ describe('the resources of voxform mcp', () => {
   });
 });
 
-it('without a project, tells an assistant to ask for another start of the server', async () => {
+it('voxform mcp tells an assistant without a project to ask a person to restart the server', async () => {
   await using folder = await temporaryFolder();
   await using assistant = await TestAssistant.open({ folder }, { env: { VOXFORM_API_KEY: '' } });
   const { hint } = await assistant.error('validate', {});
@@ -398,7 +402,7 @@ it('without a project, tells an assistant to ask for another start of the server
 });
 
 describe('hostile input of voxform mcp', () => {
-  it('does not kill it, and is answered with nothing but the protocol', async () => {
+  it('is answered with protocol messages and does not stop the server', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const lines = [
       ...['{', 'null', '[]', '"x"', '\u0000\u0001', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}'],
@@ -414,7 +418,7 @@ describe('hostile input of voxform mcp', () => {
     child.stdin?.write('{"jsonrpc":"2.0","id":12,"method":"tools/list"}\n');
     const answers = await answersOf(child, [7, 8, 9, 10, 11, 12]);
     expect(answers.get(7)).toMatchObject({ error: { code: -32601 } });
-    // An argument of this name is none.
+    // `__proto__` is not treated as an argument.
     expect(answers.get(10)).toMatchObject({ result: { structuredContent: { result: { summary: { create: 1 } } } } });
     for (const id of [8, 9, 11]) expect(JSON.stringify(answers.get(id)), `${id}`).toMatch(/"error"|"isError":true/);
     expect(Buffer.byteLength(JSON.stringify(answers.get(11)))).toBeLessThan(40_000);
@@ -426,7 +430,7 @@ describe('hostile input of voxform mcp', () => {
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('jsonrpc', '2.0');
   });
 
-  it('ends it at a message without an end, and never fills the memory', async () => {
+  it('stops the server if a message never ends, before it fills the memory', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { child, ended } = await served(workspace);
     child.stdin?.on('error', () => undefined);
@@ -437,7 +441,7 @@ describe('hostile input of voxform mcp', () => {
   it.each([
     { end: 'EOF', code: 0 },
     { end: 'SIGTERM', code: 143 },
-  ] as const)('ends at once in the middle of a run with $end', async ({ end, code }) => {
+  ] as const)('stops the server in the middle of a run at $end', async ({ end, code }) => {
     await using workspace = await applied();
     const { emulator } = workspace;
     emulator.clearRequests();
@@ -451,7 +455,7 @@ describe('hostile input of voxform mcp', () => {
   });
 });
 
-/** The command, after a client has introduced itself. */
+/** Starts the command and initializes it as a client. */
 async function served(workspace: Awaited<ReturnType<typeof testWorkspace>>) {
   const running = workspace.start(['mcp'], { input: { open: true } });
   const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
@@ -461,12 +465,12 @@ async function served(workspace: Awaited<ReturnType<typeof testWorkspace>>) {
   return running;
 }
 
-/** The answers, until all of these have arrived. */
+/** Returns the responses once all of these ids have arrived. */
 async function answersOf({ stdout }: Awaited<ReturnType<typeof served>>['child'], ids: readonly number[]) {
   const answers = new Map<number, object>();
   let text = '';
   const { promise, resolve } = Promise.withResolvers<void>();
-  const hear = (part: string): void => {
+  const collect = (part: string): void => {
     text += part;
     const lines = text.split('\n');
     text = lines.pop() ?? '';
@@ -476,8 +480,8 @@ async function answersOf({ stdout }: Awaited<ReturnType<typeof served>>['child']
     }
     if (ids.every((id) => answers.has(id))) resolve();
   };
-  stdout?.on('data', hear);
+  stdout?.on('data', collect);
   await promise;
-  stdout?.off('data', hear);
+  stdout?.off('data', collect);
   return answers;
 }

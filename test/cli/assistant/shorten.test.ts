@@ -7,7 +7,7 @@ import { UNSAFE } from '../../../src/values/unsafe-text.ts';
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 const record = fc.record({ name: fc.string({ maxLength: 2000 }), tags: fc.array(fc.string({ maxLength: 20 })) });
 
-it('leaves a result alone that fits, and says what it leaves out of others', () => {
+it('leaves a result that fits unchanged, and notes what it omits from others', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 60 }), fc.integer({ min: 500, max: 20_000 }), (records, most) => {
       const fitting = shortenToFit(
@@ -24,14 +24,14 @@ it('leaves a result alone that fits, and says what it leaves out of others', () 
   );
 });
 
-it('never cuts a text inside a character, and says how much is missing', () => {
+it('never cuts a string inside a character, and says how much is missing', () => {
   const [text] = shorterStrings.map(({ shorten }) => shorten('😀'.repeat(2000)));
   expect(text).toBe(`${'😀'.repeat(500)}… (3000 more characters)`);
   const odd = shorterStrings.map(({ shorten }) => shorten(`x${'😀'.repeat(2000)}`));
   for (const each of odd) expect(String(each)).toMatch(/^x(😀)+… /u);
 });
 
-it('shows every control character, in keys too', { tags: ['long'] }, () => {
+it('makes every control character visible, also in keys', { tags: ['long'] }, () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'binary', maxDepth: 2 }), (text) => {
       const shown = JSON.stringify(withVisibleControls(JSON.parse(text) as Json));

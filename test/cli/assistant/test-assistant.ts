@@ -13,9 +13,9 @@ interface Starting {
   readonly options?: ClientOptions;
 }
 
-type Asked = NonNullable<Parameters<Client['callTool']>[1]>;
+type CallOptions = NonNullable<Parameters<Client['callTool']>[1]>;
 
-/** The built command, and the client of the SDK that speaks to it. */
+/** Runs the built command with the client of the SDK. */
 export class TestAssistant implements AsyncDisposable {
   readonly client: Client;
   readonly transport: StdioClientTransport;
@@ -41,18 +41,22 @@ export class TestAssistant implements AsyncDisposable {
     return assistant;
   }
 
-  async call(name: string, args: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<CallToolResult> {
-    return this.client.callTool({ name, arguments: { ...args } }, asked);
+  async call(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options: CallOptions = {},
+  ): Promise<CallToolResult> {
+    return this.client.callTool({ name, arguments: { ...args } }, options);
   }
 
-  /** The result of a tool that must succeed. */
-  async result(name: string, args: Readonly<Record<string, unknown>> = {}, asked: Asked = {}) {
-    const { isError, content, structuredContent } = await this.call(name, args, asked);
+  /** Calls a tool that must succeed and returns its result. */
+  async result(name: string, args: Readonly<Record<string, unknown>> = {}, options: CallOptions = {}) {
+    const { isError, content, structuredContent } = await this.call(name, args, options);
     if (isError || !isObject(structuredContent)) throw new Error(`${name}: ${JSON.stringify(content)}`);
     return structuredContent as { readonly result: never; readonly [part: string]: unknown };
   }
 
-  /** The error of a tool that must fail. */
+  /** Calls a tool that must fail and returns its error. */
   async error(name: string, args: Readonly<Record<string, unknown>> = {}) {
     const answer = await this.call(name, args);
     if (!answer.isError) throw new Error(`${name} did not fail: ${textIn(answer)}`);
@@ -73,7 +77,7 @@ export function textIn({ content }: CallToolResult): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** Every file of a folder, with its time and its content. */
+/** Returns every file of a folder with its modification time and a hash of its content. */
 export function filesIn(root: string): Readonly<Record<string, string>> {
   const files = globSync('**/{.*,*}', { cwd: root }).filter((file) => existsSync(path.join(root, file)));
   return Object.fromEntries(

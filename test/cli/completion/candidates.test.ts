@@ -68,12 +68,12 @@ async function candidatesFor(words: readonly string[], cwd = folder.root): Promi
   return typeof candidates === 'string' ? candidates : candidates.map(({ value }) => value);
 }
 
-describe('what can follow on a command line', () => {
+describe('candidates for a command line', () => {
   it.each([
     { words: ['pl'], given: ['plan'], reason: 'a command' },
     { words: ['plan', '--waive', ''], given: ['calls-end'], reason: 'a policy that can be waived' },
     { words: ['plan', '--policy', ''], given: 'files', reason: 'a file of policies' },
-    { words: ['help', 'pl'], given: ['plan'], reason: 'a command that help is about' },
+    { words: ['help', 'pl'], given: ['plan'], reason: 'a command after help' },
     { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
     {
       words: ['plan', '--target', 'Agent/x,Agent/d'],
@@ -83,23 +83,23 @@ describe('what can follow on a command line', () => {
     {
       words: ['plan', '--target=Agent/x,Agent/d'],
       given: ['--target=Agent/x,Agent/day'],
-      reason: 'one joined',
+      reason: 'a value joined to its flag, after a comma',
     },
     {
       words: ['status', '--only', 'manual,dri'],
       given: ['manual,drifted'],
       reason: 'a choice after a comma',
     },
-    { words: ['graph', 'a,Agent/d'], given: [], reason: 'a comma in a value that is one' },
+    { words: ['graph', 'a,Agent/d'], given: [], reason: 'a comma in a single value' },
     { words: ['orphans', 'close', ''], given: ['A1'], reason: 'an orphan' },
     { words: ['state', 'unl'], given: ['unlock'], reason: 'a command of a group' },
     { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
     { words: ['plan', '--no-col'], given: ['--no-color'], reason: 'a flag of every command' },
-    { words: ['plan', '--strict', '--str'], given: [], reason: 'a flag that was given' },
+    { words: ['plan', '--strict', '--str'], given: [], reason: 'a flag that is already present' },
     {
       words: ['plan', '--target', 'Agent/day', '--targ'],
       given: ['--target'],
-      reason: 'a flag that may be given again',
+      reason: 'a flag that may be repeated',
     },
     { words: ['plan', '--log-format', ''], given: ['text', 'json'], reason: 'a value of a flag' },
     {
@@ -108,13 +108,13 @@ describe('what can follow on a command line', () => {
       reason: 'a value that is joined to its flag',
     },
     { words: ['plan', '--strict='], given: [], reason: 'a flag without a value' },
-    { words: ['plan', '--concurrency', ''], given: [], reason: 'a value that nobody can know' },
+    { words: ['plan', '--concurrency', ''], given: [], reason: 'a value without candidates' },
     { words: ['plan', '--out', ''], given: 'files', reason: 'a file' },
     { words: ['show', ''], given: 'files', reason: 'a saved plan' },
     {
       words: ['versions', 'Agent/day', '--diff', 'p'],
       given: ['published'],
-      reason: 'what a version is compared with',
+      reason: 'a version to compare with',
     },
     { words: ['-C', ''], given: 'folders', reason: 'a folder' },
     { words: ['completion', ''], given: [...SHELLS], reason: 'a value of an argument' },
@@ -122,42 +122,42 @@ describe('what can follow on a command line', () => {
     {
       words: ['plan', '--target', ''],
       given: ['Agent/day', 'Agent/night', 'Webhook/gone', 'Webhook/hook'],
-      reason: 'addresses of manifests, broken ones too, and of the state',
+      reason: 'addresses of manifests, also invalid ones, and of the state',
     },
     {
       words: ['-w', 'two', 'accept', 'W'],
       given: ['Webhook/hook'],
-      reason: 'the other workspace has no state',
+      reason: 'the addresses of a workspace without a state',
     },
     {
       words: ['accept', 'Agent/day', 'Agent/n'],
       given: ['Agent/night'],
-      reason: 'one more of many arguments',
+      reason: 'a further argument',
     },
-    { words: ['state', 'show', ''], given: ['Agent/day', 'Webhook/gone'], reason: 'what the state has' },
+    { words: ['state', 'show', ''], given: ['Agent/day', 'Webhook/gone'], reason: 'an address in the state' },
     {
       words: ['state', 'mv', 'Webhook/gone', 'Web'],
       given: ['Webhook/gone', 'Webhook/hook'],
       reason: 'a new address',
     },
-    { words: ['state', 'resolve', ''], given: ['Agent/lost'], reason: 'what waits to be settled' },
-    { words: ['get', 'we'], given: ['webhooks'], reason: 'something to read' },
-    { words: ['get', 'agents', ''], given: ['Agent/day'], reason: 'records of that kind' },
+    { words: ['state', 'resolve', ''], given: ['Agent/lost'], reason: 'an unknown create' },
+    { words: ['get', 'we'], given: ['webhooks'], reason: 'a type of record' },
+    { words: ['get', 'agents', ''], given: ['Agent/day'], reason: 'a record of that type' },
     { words: ['schema', 'proj'], given: ['project'], reason: 'a schema' },
-    { words: ['nonsense', ''], given: [], reason: 'nothing is known of what is unknown' },
-    { words: ['init', 'a', ''], given: [], reason: 'there is no further argument' },
+    { words: ['nonsense', ''], given: [], reason: 'no candidates after an unknown command' },
+    { words: ['init', 'a', ''], given: [], reason: 'no candidates after the last argument' },
   ])('$words: $reason', async ({ words, given }) => {
     expect(await candidatesFor(words)).toEqual(given);
   });
 
-  it('is nothing that would be a command to a shell', async () => {
+  it('contain no words that a shell would run', async () => {
     await using hostile = await temporaryFolder({
       'voxform.yaml': 'version: 1\nworkspaces: { "$(id)": {}, "a b": {}, "`id`": {}, good: {} }\n',
     });
     expect(await candidatesFor(['-w', ''], hostile.root)).toEqual(['good']);
   });
 
-  it('can be asked after any words', async () => {
+  it('are computed after any words without a crash', async () => {
     const word = fc.oneof(
       fc.constantFrom('plan', 'state', 'rm', 'help', '--', '-', '--output', '--output=', '=', '-qw', '--target', 'get'),
       fc.string(),
@@ -175,7 +175,7 @@ describe('what can follow on a command line', () => {
   });
 });
 
-describe('the words that a shell hands on', () => {
+describe('the words that a shell passes', () => {
   it.each([
     { shell: 'bash', given: ['=plan', '=--output', '==', '=j'], words: ['plan', '--output=j'] },
     { shell: 'bash', given: ['=plan', '=--output', '==', '='], words: ['plan', '--output='] },
@@ -189,7 +189,7 @@ describe('the words that a shell hands on', () => {
     expect(restoreWords(shell, given)).toEqual(words);
   });
 
-  it('come back with what each shell replaces', async () => {
+  it('are completed as each shell replaces them', async () => {
     const completed = await complete(program, ['plan', '--output=js'], (): never => undefined as never);
     expect(completionLines('bash', completed, '/')).toBe('json\n');
     expect(completionLines('fish', completed, '/')).toBe('--output=json\n');

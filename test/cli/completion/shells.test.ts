@@ -7,7 +7,7 @@ import { CACHES, type Folder, temporaryFolder } from '../voxform-process.ts';
 
 const MAIN = path.join(inject('built'), 'main.js');
 
-/** What is typed, and what the Tab key makes of it. */
+/** The typed lines, and the lines after the Tab key. */
 const cases = [
   { typed: 'voxform valid', completed: 'voxform validate', reason: 'a command' },
   { typed: 'voxform state unl', completed: 'voxform state unlock', reason: 'a command of a group' },
@@ -21,7 +21,7 @@ const cases = [
   {
     typed: 'voxform -C "my project" plan --target Agent/',
     completed: 'voxform -C "my project" plan --target Agent/day',
-    reason: 'an address in a folder with a blank in its name',
+    reason: 'an address in a folder with a space in its name',
   },
   {
     typed: 'voxform -C "my project" -w stag',
@@ -32,7 +32,7 @@ const cases = [
   {
     typed: 'voxform -C "my project" apply sav',
     completed: 'voxform -C "my project" apply saved.json',
-    reason: 'a file of the folder that the command works in',
+    reason: 'a file of the folder of -C',
   },
   { typed: 'voxform plan --out=pla', completed: 'voxform plan --out=plan.json', reason: 'a file after an =' },
   { typed: 'voxform export --out mor', completed: 'voxform export --out more', reason: 'a folder' },
@@ -70,7 +70,7 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-/** What an interactive shell on a terminal of its own shows for these lines. */
+/** Types these lines into an interactive shell on a terminal of its own and returns its output. */
 function typeInto(shell: string, lines: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('script', ['-qec', shell, '/dev/null'], { cwd: folder.root, env: environment() });
@@ -84,7 +84,7 @@ function typeInto(shell: string, lines: readonly string[]): Promise<string> {
   });
 }
 
-/** Presses Tab at the end of each line, and has the shell print what has become of it; whether a folder ends in a slash is its affair. */
+/** Presses Tab at the end of each line and lets the shell print the result. Shells differ in a slash after a folder. */
 async function completedBy(shell: string, start: readonly string[]): Promise<string[]> {
   const lines = cases.map(({ typed }) => `${typed}${KEY_TAB}${KEY_HOME}print_it '${KEY_END}'`);
   const shown = await typeInto(shell, [...start, ...lines]);
@@ -110,7 +110,7 @@ describe.each([
 ])('$name', ({ name, shell, start }) => {
   const isHere = isInstalled(name) && isInstalled('script');
   it.skipIf(!isHere)(
-    `completes what is typed${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`,
+    `completes the typed line${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`,
     { tags: name === 'bash' ? [] : ['long'] },
     async () => {
       expect(await completedBy(shell, start)).toEqual(expected);
@@ -121,7 +121,7 @@ describe.each([
 describe('fish', () => {
   const isHere = isInstalled('fish');
   it.skipIf(!isHere)(
-    `completes what is typed${isHere ? '' : ' (NOT RUN: fish IS MISSING)'}`,
+    `completes the typed line${isHere ? '' : ' (NOT RUN: fish IS MISSING)'}`,
     { tags: ['long'] },
     async () => {
       const asked = cases.map(({ typed }) => `complete -C '${typed}' | string replace -r '\\t.*' ''`);
@@ -141,7 +141,7 @@ describe('fish', () => {
 });
 
 describe('PowerShell', () => {
-  it.todo('completes what is typed (NOT RUN: PowerShell is not installed where the tests run)');
+  it.todo('completes the typed line (NOT RUN: PowerShell is not installed where the tests run)');
 });
 
 function isInstalled(command: string): boolean {
