@@ -15,19 +15,19 @@ interface Ended {
   readonly folder: string;
 }
 
-/** Runs a script of the action in a folder of its own. */
+/** Runs a script of the action in a new folder. */
 async function run(script: string, env: Readonly<Record<string, string>>): Promise<Ended & AsyncDisposable> {
-  const place = await temporaryFolder();
-  mkdirSync(path.join(place.root, 'voices'));
+  const workFolder = await temporaryFolder();
+  mkdirSync(path.join(workFolder.root, 'voices'));
   const file = path.join(root, 'ci/github', script);
   const options = {
-    cwd: place.root,
+    cwd: workFolder.root,
     env: {
       PATH: [path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
-      RUNNER_TEMP: place.root,
-      GITHUB_OUTPUT: path.join(place.root, 'output'),
-      GITHUB_ENV: path.join(place.root, 'env'),
-      GITHUB_PATH: path.join(place.root, 'path'),
+      RUNNER_TEMP: workFolder.root,
+      GITHUB_OUTPUT: path.join(workFolder.root, 'output'),
+      GITHUB_ENV: path.join(workFolder.root, 'env'),
+      GITHUB_PATH: path.join(workFolder.root, 'path'),
       ACTION_PATH: root,
       ...env,
     },
@@ -40,13 +40,13 @@ async function run(script: string, env: Readonly<Record<string, string>>): Promi
   return {
     code,
     text,
-    outputs: written(path.join(place.root, 'output')),
-    folder: place.root,
-    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    outputs: written(path.join(workFolder.root, 'output')),
+    folder: workFolder.root,
+    [Symbol.asyncDispose]: () => workFolder[Symbol.asyncDispose](),
   };
 }
 
-/** What the step hands over for inputs that are left out. */
+/** The environment of the step for omitted inputs. */
 const defaults = {
   ...Object.fromEntries(
     Object.entries(action.inputs).map(([name, { default: text = '' }]) => [
@@ -59,7 +59,7 @@ const defaults = {
 };
 
 describe('the check of the inputs', () => {
-  it('takes what is usual, names the artifact, and masks the key', async () => {
+  it('accepts valid inputs, prints the artifact name, and masks the key', async () => {
     const given = { INPUT_WORKSPACE: 'eu.west-1', INPUT_WORKING_DIRECTORY: 'voices', INPUT_API_KEY: 'a%key' };
     await using ended = await run('check-inputs.sh', { ...defaults, ...given });
     expect([ended.code, ended.text]).toEqual([0, '::add-mask::a%25key\n']);
@@ -76,18 +76,18 @@ describe('the check of the inputs', () => {
     ['WORKSPACE', '$(touch pwned)', 'a command'],
     ['WORKING_DIRECTORY', '../other', 'a folder outside'],
     ['WORKING_DIRECTORY', '/etc', 'an absolute path'],
-    ['WORKING_DIRECTORY', 'nowhere', 'a folder that is not there'],
+    ['WORKING_DIRECTORY', 'nowhere', 'a missing folder'],
     ['PLAN_FILE', '--out', 'a flag'],
     ['PLAN_FILE', 'a/../../b', 'a file outside'],
-    ['FLAGS', '--target Agent/a\nAgent/b', 'a line that is no flag'],
-    ['VOXFORM', '1.2.3', 'a name in a registry, which anybody may have'],
+    ['FLAGS', '--target Agent/a\nAgent/b', 'a line that is not a flag'],
+    ['VOXFORM', '1.2.3', 'a package name in a registry, which anyone may register'],
     ['VOXFORM', 'voxform-linux-x64', 'a file without its hash'],
     ['VOXFORM', `$(id)#sha256=${'a'.repeat(64)}`, 'a command'],
-    ['COMMENT', 'yes', 'no boolean'],
-    ['RETENTION_DAYS', '0', 'no time at all'],
-    ['PLAN_RUN_ID', '1;2', 'no id'],
+    ['COMMENT', 'yes', 'not a boolean'],
+    ['RETENTION_DAYS', '0', 'a retention of no days'],
+    ['PLAN_RUN_ID', '1;2', 'not an id'],
     ['STATE_SIGN_IN', 'gcp', 'a cloud without a backend'],
-    ['API_KEY', 'two\nlines', 'a mask of one line would show the other'],
+    ['API_KEY', 'two\nlines', 'a mask that only covers the first line'],
   ])('refuses %s=%j: %s', async (name, value) => {
     await using ended = await run('check-inputs.sh', { ...defaults, [`INPUT_${name}`]: value });
     expect(ended.code).toBe(1);
@@ -104,14 +104,14 @@ describe('the sign-in to the store of the state', () => {
     ['aws', {}, 'id-token: write'],
     ['aws', { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://127.0.0.1:1/?a=b', AWS_ROLE_ARN: 'r' }, 'AWS_REGION'],
     ['azure', { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://127.0.0.1:1/?a=b' }, 'AZURE_CLIENT_ID'],
-  ])('to %s with %j names %s', async (cloud, env, named) => {
+  ])('in %s with %j reports the missing %s', async (cloud, env, named) => {
     await using ended = await run('sign-in.sh', { INPUT_STATE_SIGN_IN: cloud, ...env });
     expect(ended.code).toBe(1);
     expect(ended.text).toMatch(/^::error title=voxform::.*\n$/);
     expect(ended.text).toContain(named);
   });
 
-  it('to Azure has a token for its audience, which only this user can read', async () => {
+  it('gets a token for its audience in Azure, readable only by this user', async () => {
     await using host = await GithubHost.start();
     await using ended = await run('sign-in.sh', {
       INPUT_STATE_SIGN_IN: 'azure',
@@ -147,11 +147,11 @@ describe('the installation', () => {
     expect(calls.trim().split('\n')).toEqual([expect.stringMatching(/^ci --ignore-scripts/)]);
   });
 
-  it('takes an executable with its hash, beside what an earlier job left, and never runs another', async () => {
-    await using place = await temporaryFolder({ 'my tools/exe': '#!/bin/sh\necho ran\n', 'my tools/other': '' });
-    const temp = path.join(place.root, 'my tools');
+  it('installs an executable with a matching hash, and replaces a link of an earlier job', async () => {
+    await using workFolder = await temporaryFolder({ 'my tools/exe': '#!/bin/sh\necho ran\n', 'my tools/other': '' });
+    const temp = path.join(workFolder.root, 'my tools');
     symlinkSync('other', path.join(temp, 'voxform'));
-    const env = { RUNNER_TEMP: temp, GITHUB_PATH: path.join(place.root, 'path'), PATH: '/usr/bin:/bin' };
+    const env = { RUNNER_TEMP: temp, GITHUB_PATH: path.join(workFolder.root, 'path'), PATH: '/usr/bin:/bin' };
     const file = path.join(temp, 'exe');
     const hash = sha256(readFileSync(file, 'utf8'));
     await using taken = await run('install.sh', { ...env, INPUT_VOXFORM: `${file}#sha256=${hash}` });
@@ -165,7 +165,7 @@ describe('the installation', () => {
     expect(linesOf(env.GITHUB_PATH)).toEqual([folder]);
   });
 
-  it('says so where the runner was to have one and has none', async () => {
+  it('fails if the runner has no preinstalled voxform', async () => {
     const bare = { PATH: '/usr/bin:/bin', INPUT_VOXFORM: 'path' };
     await using ended = await run('install.sh', bare);
     expect([ended.code, ended.text]).toEqual([
@@ -176,7 +176,7 @@ describe('the installation', () => {
 });
 
 describe('every script of the kit', () => {
-  it('is one that its shell reads', () => {
+  it('has valid shell syntax', () => {
     for (const file of ['github/arguments.sh', 'github/apply.sh', 'github/plan.sh', 'github/validate.sh']) {
       execFileSync('bash', ['-n', path.join(root, 'ci', file)]);
     }

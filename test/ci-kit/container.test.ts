@@ -8,7 +8,7 @@ import { root } from './workflow.ts';
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const packed = JSON.parse(read('package.json'));
 
-/** The instructions of the Dockerfile: continued lines joined, comments left out. */
+/** The instructions of the Dockerfile, with continued lines joined and without comments. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, ' ')
@@ -21,7 +21,7 @@ const instructions = read('Dockerfile')
 const ofName = (wanted: string) => instructions.filter(({ name }) => name === wanted).map(({ rest }) => rest);
 
 describe('the Dockerfile', () => {
-  it('starts from one exact version of Node, which is new enough', () => {
+  it('uses one exact version of Node that is new enough', () => {
     const [, image = ''] = /^NODE_IMAGE=(.*)$/.exec(ofName('ARG')[0] ?? '') ?? [];
     const [, major, minor] = /^node:(\d+)\.(\d+)\.\d+-bookworm-slim$/.exec(image) ?? [];
     const [, oldestMajor, oldestMinor] = /^>=(\d+)\.(\d+)/.exec(packed.engines.node) ?? [];
@@ -31,7 +31,7 @@ describe('the Dockerfile', () => {
     expect(ofName('FROM')).toEqual(['\u0024{NODE_IMAGE} AS build', '\u0024{NODE_IMAGE}']);
   });
 
-  it('copies what is there, is sent to the builder, and is needed to pack', () => {
+  it('copies only files that exist, are sent to the builder, and are needed to pack', () => {
     const sources = ofName('COPY')
       .filter((rest) => !rest.startsWith('--from='))
       .flatMap((rest) => rest.split(' ').slice(0, -1));
@@ -45,7 +45,7 @@ describe('the Dockerfile', () => {
     expect(sources).toEqual(expect.arrayContaining(places));
   });
 
-  it('runs the bin as process 1 of a user who is not root and owns nothing', () => {
+  it('runs the bin as process 1 of a user who is not root and owns no files', () => {
     expect(ofName('USER')).toEqual(['1000:1000']);
     expect(ofName('ENTRYPOINT')).toEqual([`["node", "/opt/voxform/${packed.bin.voxform}"]`]);
     expect(ofName('COPY').at(-1)).toBe('--from=build /voxform /opt/voxform');
@@ -58,7 +58,7 @@ const apart = [...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']
 const mayUnshare = spawnSync('unshare', [...apart, 'true']).status === 0;
 
 describe('the command as process 1', () => {
-  it.skipIf(!mayUnshare)('ends by itself on SIGTERM, without an init', async () => {
+  it.skipIf(!mayUnshare)('stops on SIGTERM without an init process', async () => {
     const main = path.join(inject('built'), 'main.js');
     const args = [...apart, '--kill-child', process.execPath, main, 'emulator', '--port', '0'];
     const outer = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -21,40 +21,40 @@ interface Scheduled {
   readonly emulator: Emulator;
   readonly repository: Repository;
   readonly host: CodeHostFake;
-  /** Runs the scheduled job, and gives its log. */
+  /** Runs the scheduled job and returns its log. */
   run(): Promise<{ readonly isOk: boolean; readonly log: string }>;
 }
 
-/** The same day on both hosts: nothing drifted, an edit in the dashboard, another one, and its end. */
+/** Runs the same day on both hosts: no drift, an edit in the dashboard, another edit, and its end. */
 async function aDay({ emulator, repository, host, run }: Scheduled): Promise<void> {
   const { clone: cwd, bin, env } = repository;
   const applying = { cwd, env: { ...env, VOXFORM_API_KEY: API_KEY } };
   await promisify(execFile)(path.join(bin, 'voxform'), ['apply', '--auto-approve'], applying);
   const [id = ''] = emulator.world.agents.keys();
-  const sure = async (said: string): Promise<void> => {
+  const sure = async (message: string): Promise<void> => {
     const { isOk, log } = await run();
     expect(isOk, log).toBe(true);
-    expect(log.toLowerCase()).toContain(said);
+    expect(log.toLowerCase()).toContain(message);
     for (const secret of [API_KEY, TOKEN]) expect(log.replaceAll(`::add-mask::${secret}`, '')).not.toContain(secret);
   };
   const text = () => host.repository.text('refs/heads/voxform/drift/test', 'manifests/day.yaml');
 
-  await step('nothing drifted: no request', async () => {
+  await step('without drift, there is no request', async () => {
     await sure('');
     expect(host.requests).toEqual([]);
   });
-  await step('an edit in the dashboard, with what a log could take for a command: one request', async () => {
+  await step('after an edit in the dashboard that contains a workflow command, there is one request', async () => {
     emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'Be quick.\n::add-mask::voxform' } });
     await sure('pull request opened: http');
     expect(host.requests).toMatchObject([{ state: 'open', base: 'main', title: 'Accept drift of test' }]);
     expect(text()).toContain('Be quick.');
   });
-  await step('another edit: the same request', async () => {
+  await step('after another edit, it updates the same request', async () => {
     emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'Be quiet.' } });
     await sure('pull request updated: http');
     expect(text()).toContain('Be quiet.');
   });
-  await step('the edit is taken back: it is closed', async () => {
+  await step('after the edit is reverted, it closes the request', async () => {
     emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'Be kind.' } });
     await sure('pull request closed');
     expect(host.requests.map(({ state }) => state)).toEqual(['closed']);
@@ -69,7 +69,7 @@ function repositoryFor(emulator: Emulator): Repository {
   });
 }
 
-it('the workflow for GitHub keeps the request, with the permissions of its job', async () => {
+it('the workflow for GitHub maintains the request, with the permissions of its job', async () => {
   const workflow = shipped<Workflow>('examples/ci/github/drift.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);
@@ -94,7 +94,7 @@ it('the workflow for GitHub keeps the request, with the permissions of its job',
   expect(workflow.jobs.drift?.permissions).toEqual({ contents: 'write', 'pull-requests': 'write' });
 });
 
-it('the template for GitLab keeps the request in a schedule', async () => {
+it('the template for GitLab maintains the request in a schedule', async () => {
   const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);

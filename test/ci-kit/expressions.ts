@@ -1,7 +1,7 @@
-/** What expressions may read: `github`, `inputs`, `steps`, `secrets`, `needs`. */
+/** The contexts of expressions: `github`, `inputs`, `steps`, `secrets`, `needs`. */
 export type Contexts = Readonly<Record<string, unknown>>;
 
-/** How the steps or jobs before ended. */
+/** The status of the previous steps or jobs. */
 export interface Status {
   readonly failed: boolean;
 }
@@ -10,7 +10,10 @@ type Value = string | number | boolean | object;
 
 const token = /\s+|'(?:[^']|'')*'|\|\||&&|==|!=|[!()]|[A-Za-z_][\w-]*\(\)|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*|,|\d+/y;
 
-/** The value of an expression in GitHub's language, as far as the kit uses it: its operators are those of JavaScript. Throws for the rest. */
+/**
+ * Evaluates the part of GitHub's expression language that the kit uses, whose operators are those of JavaScript.
+ * Throws for the rest.
+ */
 function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
   const functions: Readonly<Record<string, boolean>> = {
     'always()': true,
@@ -40,12 +43,12 @@ function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
   return new Function('read', `return ${code}`)(read) as Value;
 }
 
-/** A text with its `${{ }}` filled in. */
+/** Returns a string with its `${{ }}` expressions replaced. */
 export function filled(text: string, contexts: Contexts, status: Status): string {
   return text.replace(/\$\{\{([\s\S]*?)\}\}/g, (_, inner: string) => shown(evaluate(inner, contexts, status)));
 }
 
-/** Whether a step or job with this `if` runs: after a failure only if the condition asks how things went. */
+/** Returns whether a step or job with this `if` runs. After a failure, it only runs if the condition tests the status. */
 export function isDue(condition: string | undefined, contexts: Contexts, status: Status): boolean {
   const inner = (condition ?? 'success()').trim().replace(/^\$\{\{([\s\S]*)\}\}$/, '$1');
   const asks = /\b(always|failure|cancelled|success)\(\)/.test(inner);

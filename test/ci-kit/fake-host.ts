@@ -8,11 +8,11 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly url: URL;
-  /** Answers with JSON. */
+  /** Responds with JSON. */
   readonly send: Send;
 }
 
-/** A server on loopback that stands in for a CI host's API. */
+/** A server on loopback that replaces the API of a CI host. */
 export abstract class FakeHost implements AsyncDisposable {
   readonly #server = createServer((request, response) => {
     const send: Send = (status, body, headers = {}) =>
@@ -23,7 +23,7 @@ export abstract class FakeHost implements AsyncDisposable {
   });
   #ids = 100;
   #port = 0;
-  /** Folder of the repositories that it serves. */
+  /** The folder of the repositories that it serves. */
   repositories = '';
 
   async listening(): Promise<this> {
@@ -52,7 +52,7 @@ export abstract class FakeHost implements AsyncDisposable {
 
   protected abstract answer(exchange: Exchange): Promise<void>;
 
-  /** What a token may do in the repository. */
+  /** Returns the permissions of a token in the repository. */
   protected abstract rightsOf(token: string): 'none' | 'read' | 'write';
 
   protected async git(exchange: Exchange): Promise<void> {
@@ -62,7 +62,7 @@ export abstract class FakeHost implements AsyncDisposable {
     const rights = this.rightsOf(token);
     const headers = request.rawHeaders.filter((name, at) => at % 2 === 0 && /^authorization$/i.test(name));
     if (headers.length > 1) {
-      // As GitHub does.
+      // GitHub responds like this.
       response.writeHead(400).end('Duplicate header: "Authorization"');
     } else if (rights === 'none') {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
@@ -74,7 +74,7 @@ export abstract class FakeHost implements AsyncDisposable {
 
 const PAGE_SIZE = 2;
 
-/** The items of the page that is asked for, and where the next one is. */
+/** Returns the items of the requested page, and the URL of the next page. */
 export function page(list: readonly unknown[], url: URL): { readonly items: readonly unknown[]; readonly next?: URL } {
   const number = Number(url.searchParams.get('page') ?? 1);
   const items = list.slice((number - 1) * PAGE_SIZE, number * PAGE_SIZE);

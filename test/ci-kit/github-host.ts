@@ -4,8 +4,8 @@ import { type Exchange, FakeHost, page } from './fake-host.ts';
 export const REPOSITORY = 'acme/voices';
 export const REPOSITORY_ID = 7001;
 
-/** GitHub's limit on a comment. */
-const LONGEST = 65_536;
+/** GitHub's maximum length of a comment. */
+const MAX_COMMENT_LENGTH = 65_536;
 
 export interface Comment {
   readonly id: number;
@@ -34,7 +34,7 @@ export interface Pull {
   readonly merge_commit_sha: string | null;
 }
 
-/** Of a job, as a workflow gives them. */
+/** The permissions of a job in a workflow. */
 export type Permissions = Readonly<Record<string, string>>;
 
 export interface Call {
@@ -42,7 +42,7 @@ export interface Call {
   readonly path: string;
 }
 
-/** What a job's API takes for the identity of the job. */
+/** The token with which a job requests its identity token. */
 export const IDENTITY_REQUEST = 'request-of-the-job';
 
 function identityFor(login: string | undefined, url: URL): [number, unknown] {
@@ -50,29 +50,29 @@ function identityFor(login: string | undefined, url: URL): [number, unknown] {
   return [200, { value: `token-for-${url.searchParams.get('audience')}` }];
 }
 
-/** As much of GitHub's API as the kit speaks. Lists come two items a page. */
+/** The part of GitHub's API that the kit uses. Lists have two items per page. */
 export class GithubHost extends FakeHost {
   readonly comments = new Map<number, Comment[]>();
   readonly artifacts: Artifact[] = [];
-  /** By the commit on the base branch. */
+  /** Pull requests by their commit on the base branch. */
   readonly pulls = new Map<string, Pull[]>();
   readonly calls: Call[] = [];
   readonly #tokens = new Map<string, Permissions>();
-  /** Answers that come before any other, an HTTP status each. */
+  /** HTTP statuses of the next responses. */
   readonly faults: number[] = [];
 
   static start(): Promise<GithubHost> {
     return new GithubHost().listening();
   }
 
-  /** A token of a job that has only these permissions. */
+  /** Returns a token of a job that has only these permissions. */
   tokenFor(permissions: Permissions): string {
     const token = `token-${this.nextId()}`;
     this.#tokens.set(token, permissions);
     return token;
   }
 
-  /** Takes away all that the tokens allow. */
+  /** Revokes the permissions of all tokens. */
   revokeTokens(): void {
     this.#tokens.clear();
   }
@@ -113,11 +113,11 @@ export class GithubHost extends FakeHost {
       return void send(404, { message: 'Not Found' });
     }
     const { body } = (await json(request)) as { body: string };
-    if (body.length > LONGEST) return void send(422, { message: 'Body is too long' });
+    if (body.length > MAX_COMMENT_LENGTH) return void send(422, { message: 'Body is too long' });
     if (pull !== undefined) {
-      const made = { id: this.nextId(), body, user: { id: 41898282, login: 'github-actions[bot]' } };
-      this.commentsOn(Number(pull)).push(made);
-      return void send(201, made);
+      const created = { id: this.nextId(), body, user: { id: 41898282, login: 'github-actions[bot]' } };
+      this.commentsOn(Number(pull)).push(created);
+      return void send(201, created);
     }
     const found = [...this.comments.values()].flat().find(({ id }) => id === Number(comment));
     if (found === undefined) return void send(404, { message: 'Not Found' });

@@ -13,7 +13,7 @@ export interface Request {
   readonly title: string;
 }
 
-/** The names of the agents that were created there, sorted. */
+/** Returns the sorted names of the agents that were created there. */
 export function createdAt({ requests }: Emulator): string[] {
   return requests
     .filter(({ method }) => method === 'POST')
@@ -21,12 +21,12 @@ export function createdAt({ requests }: Emulator): string[] {
     .sort();
 }
 
-/** With the state in the repository. */
+/** A project with the state in its repository. */
 export function sharedProject(emulator: Emulator): string {
   return projectFile(emulator, 'state: { backend: git }\n');
 }
 
-/** A project at GitHub with its platform. */
+/** A project on GitHub with its platform. */
 export class GithubProject implements AsyncDisposable {
   readonly host: GithubHost;
   readonly emulator: Emulator;
@@ -57,17 +57,17 @@ export class GithubProject implements AsyncDisposable {
     });
   }
 
-  /** Writes that have arrived at the platform. */
+  /** Returns the number of write requests that the platform received. */
   writes(): number {
     return this.emulator.requests.filter(({ method }) => method !== 'GET').length;
   }
 
-  /** The names of the agents that were created, sorted. */
+  /** Returns the sorted names of the created agents. */
   created(): string[] {
     return createdAt(this.emulator);
   }
 
-  /** Pushes an edit on the branch of a request, and runs the workflow on it, or only one of its jobs. */
+  /** Pushes an edit to the branch of a request, and runs the workflow for it, or only one job. */
   async propose(
     workflow: Workflow,
     request: Request,
@@ -97,7 +97,7 @@ export class GithubProject implements AsyncDisposable {
     };
   }
 
-  /** Merges a request as one commit, and runs the workflow on the push of it, or only one of its jobs. */
+  /** Merges a request as one commit, and runs the workflow for this push, or only one job. */
   async merge(workflow: Workflow, request: Request, only?: string): Promise<Readonly<Record<string, JobEnd>>> {
     const { repository, host } = this;
     const head = repository.git(['rev-parse', request.branch]);
@@ -108,7 +108,7 @@ export class GithubProject implements AsyncDisposable {
     repository.git(['push', '-q', 'origin', 'main']);
     const sha = repository.git(['rev-parse', 'HEAD']);
     host.pulls.set(sha, [
-      // The same commit may have been proposed for another branch too.
+      // The same commit may belong to a request for another branch too.
       {
         number: 900,
         head: { sha },
@@ -127,7 +127,7 @@ export class GithubProject implements AsyncDisposable {
     return this.#pushed(workflow, sha, only);
   }
 
-  /** Pushes an edit to main that nobody reviewed, and runs the workflow on it. */
+  /** Pushes an edit without a review to main, and runs the workflow for it. */
   push(
     workflow: Workflow,
     files: Readonly<Record<string, string>>,

@@ -6,10 +6,10 @@ import { type GithubHost, IDENTITY_REQUEST, type Permissions, REPOSITORY, REPOSI
 import type { Repository } from './repository.ts';
 import { action, COPY, linesOf, root, type Step, type Workflow, written } from './workflow.ts';
 
-/** What starts a run. */
+/** The event that starts a run. */
 export interface Trigger {
   readonly event: 'pull_request' | 'push' | 'workflow_dispatch' | 'schedule';
-  /** `main`, or `1/merge`. */
+  /** For example `main` or `1/merge`. */
   readonly refName: string;
   readonly ref: string;
   readonly sha: string;
@@ -19,7 +19,7 @@ export interface Trigger {
 export interface JobEnd {
   readonly result: 'success' | 'failure' | 'skipped';
   readonly outputs: Readonly<Record<string, string>>;
-  /** Everything that the steps printed. */
+  /** The output of all steps. */
   readonly log: string;
   readonly summary: string;
   readonly masks: readonly string[];
@@ -39,17 +39,20 @@ interface Scope {
   readonly steps: readonly Step[];
 }
 
-/** What a runner needs of the host. */
+/** The part of the host that a runner uses. */
 type JobHost = Pick<GithubHost, 'url' | 'nextId' | 'tokenFor' | 'artifacts'>;
 
-/** Runs workflows as GitHub does, as far as the kit uses it: jobs in order, steps as processes, actions of others in small. */
+/**
+ * Runs workflows like GitHub, as far as the kit uses it: jobs in order, steps as processes,
+ * and simple replacements for third-party actions.
+ */
 export class GithubRunner {
   readonly #host: JobHost;
   readonly #repository: Repository;
   readonly #secrets: Texts;
-  /** Told what steps print, as they print it. */
+  /** Receives the output of steps as they print it. */
   onLog: (text: string) => void = () => undefined;
-  /** Told what is attested. */
+  /** Receives the inputs of an attestation. */
   onAttest: (inputs: Texts) => void = () => undefined;
 
   constructor(host: JobHost, repository: Repository, secrets: Texts) {
@@ -58,7 +61,7 @@ export class GithubRunner {
     this.#secrets = secrets;
   }
 
-  /** The jobs of a run by their names; with `only`, just those. */
+  /** Runs all jobs, or only those in `only`, and returns their results by name. */
   async run(
     workflow: Workflow,
     trigger: Trigger,
@@ -78,7 +81,7 @@ export class GithubRunner {
         secrets: this.#secrets,
         needs: before === undefined ? {} : { [job.needs ?? '']: before },
       };
-      // One that was passed over counts as a failure for `success()`.
+      // For `success()`, a skipped job counts as a failure.
       const isReady = before === undefined || before.result === 'success';
       if (!isDue(job.if, contexts, { failed: !isReady })) {
         ends[name] = { result: 'skipped', outputs: {}, log: '', summary: '', masks: [], workspace: '' };
@@ -111,9 +114,9 @@ class RunningJob {
   readonly #onLog: (text: string) => void;
   readonly #onAttest: (inputs: Texts) => void;
   readonly #permissions: Permissions;
-  /** Variables that steps set for the later ones. */
+  /** Variables that steps set for later steps. */
   readonly #set: Record<string, string> = {};
-  /** Folders that steps added to the path, the last one first. */
+  /** Folders that steps added to the path, in reverse order. */
   readonly #added: string[] = [];
   #log = '';
 
@@ -185,11 +188,11 @@ class RunningJob {
       throw new Error(`GitHub finds no such action, or another one later: ${step.uses}`);
     }
     if (name === COPY.split('@')[0]) return this.#composite(inputs, own);
-    const outcome = this.#foreign(name, inputs) ? 'success' : 'failure';
+    const outcome = this.#thirdParty(name, inputs) ? 'success' : 'failure';
     return { outcome, outputs: {} };
   }
 
-  /** The action itself, but for where voxform comes from. */
+  /** Runs the action itself, with an installed voxform. */
   async #composite(given: Texts, env: Texts): Promise<StepResult> {
     const own = { contexts: { github: this.github }, status: { failed: false } };
     const unknown = Object.keys(given).filter((name) => !(name in action.inputs));
@@ -262,8 +265,8 @@ class RunningJob {
     };
   }
 
-  /** What the actions of others would do; false where they would fail. */
-  #foreign(name: string, inputs: Texts): boolean {
+  /** Simulates third-party actions. Returns false if they would fail. */
+  #thirdParty(name: string, inputs: Texts): boolean {
     switch (name) {
       case 'actions/checkout':
         this.#checkout(inputs);
@@ -282,7 +285,7 @@ class RunningJob {
     }
   }
 
-  /** With the token where the action of today puts it. */
+  /** Checks out the repository, with the token in the same file as the current action. */
   #checkout({ ref = this.#trigger.sha, 'persist-credentials': persist = 'true' }: Texts): void {
     const file = path.join(this.#temp, 'git-credentials.config');
     const { url } = this.#host;

@@ -11,7 +11,7 @@ const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
 const cloudWorkflow = shipped<Workflow>('examples/ci/github/cloud-state.yml');
 const promotion = shipped<Workflow>('examples/ci/github/promote.yml');
 
-/** What people type, at its worst. */
+/** A request with hostile strings. */
 const evil: Request = {
   number: 7,
   branch: 'feat/$(touch\u0024{IFS}pwned)-`touch\u0024{IFS}pwned`";\'&',
@@ -21,7 +21,7 @@ const another: Request = { number: 8, branch: 'another', title: 'Another' };
 const MARKER = '<!-- voxform plan .  -->\n';
 
 describe('the workflow for one workspace', () => {
-  it('goes from a plan on a branch to an apply of that plan, and of no other', { tags: ['long'] }, async () => {
+  it('plans a branch and applies exactly this plan after the merge', { tags: ['long'] }, async () => {
     const posts = { isLast: false };
     await using project = await GithubProject.open(
       (emulator) => sharedProject(emulator).replace('VOXFORM_API_KEY', 'STAGING_KEY'),
@@ -31,11 +31,11 @@ describe('the workflow for one workspace', () => {
       },
     );
     const { host, repository } = project;
-    // Whoever wrote a comment could change it again: one by another person is never taken for ours.
+    // Anyone could edit their own comment later, so a comment of another user is never used.
     const foreign = { body: `${MARKER}nothing changes`, user: { id: 13, login: 'mallory' } };
     host.commentsOn(7).push({ id: 1, ...foreign }, { id: 2, ...foreign }, { id: 3, ...foreign });
 
-    await step('a request with an invalid manifest: the comment says that the plan failed', async () => {
+    await step('for an invalid manifest, the comment reports the failed plan', async () => {
       const broken = await project.propose(workflow, another, { 'manifests/a.yaml': 'kind: Nothing\n' });
       expect([broken.validate, broken.plan].map((end) => end?.result)).toEqual(['failure', 'failure']);
       expect(broken.validate?.log).toMatch(/^::error file=manifests\/a\.yaml,line=1/m);
@@ -43,7 +43,7 @@ describe('the workflow for one workspace', () => {
       expect(host.artifacts).toEqual([]);
     });
 
-    const first = await step('a request is proposed: its plan is commented, without the key', async () => {
+    const first = await step('for a new request, it posts the plan as a comment without the key', async () => {
       const first = await project.propose(workflow, evil, { 'manifests/night.yaml': agentManifest('night') });
       expect([first.validate, first.plan, first.apply].map((end) => end?.result)).toEqual([
         'success',
@@ -56,27 +56,24 @@ describe('the workflow for one workspace', () => {
       expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
       expect(comment?.body).toContain('Agent/night');
       expect(first.plan?.summary).toContain('Agent/night');
-      expect(first.plan?.log, 'the key under the name that the project has for it').not.toContain('instead of');
+      expect(first.plan?.log, 'the key is passed under its name in the project').not.toContain('instead of');
       return first;
     });
 
-    const second = await step(
-      'the request changes, and the host fails once: the same comment has the new plan',
-      async () => {
-        host.faults.push(502);
-        const noon = { 'manifests/noon.yaml': agentManifest('noon') };
-        const second = await project.propose(workflow, evil, noon, 'plan');
-        expect(second.plan?.result, second.plan?.log).toBe('success');
-        expect(host.commentsOn(7).map(({ body }) => body.includes('Agent/noon'))).toEqual([
-          ...[false, false, false],
-          true,
-        ]);
-        expect(project.writes()).toBe(0);
-        return second;
-      },
-    );
+    const second = await step('after a change and one failure of the host, it updates the same comment', async () => {
+      host.faults.push(502);
+      const noon = { 'manifests/noon.yaml': agentManifest('noon') };
+      const second = await project.propose(workflow, evil, noon, 'plan');
+      expect(second.plan?.result, second.plan?.log).toBe('success');
+      expect(host.commentsOn(7).map(({ body }) => body.includes('Agent/noon'))).toEqual([
+        ...[false, false, false],
+        true,
+      ]);
+      expect(project.writes()).toBe(0);
+      return second;
+    });
 
-    await step('a plan longer than a comment: parts are left out', async () => {
+    await step('it omits parts of a plan that is longer than a comment', async () => {
       const lines = Array.from({ length: 12 }, (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`);
       const manifests = Array.from({ length: 70 }, (_, at) => agentManifest(`agent-${at}`, lines.join('\n')));
       const files = { 'manifests/a.yaml': manifests.join('---\n') };
@@ -88,24 +85,27 @@ describe('the workflow for one workspace', () => {
       expect(comment?.body).toMatch(/\d+ parts? omitted/);
     });
 
-    const merged = await step('the request is merged among forged plans: its own plan is applied', async () => {
-      forgePlans(project, repository.git(['rev-parse', evil.branch]));
-      const merged = await project.merge(workflow, evil);
-      expect(merged.apply?.result, merged.apply?.log).toBe('success');
-      expect(merged.plan?.result).toBe('skipped');
-      expect(project.created()).toEqual(['day', 'night', 'noon']);
-      expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
-      return merged;
-    });
+    const merged = await step(
+      'after the merge, it applies the plan of the request and ignores forged plans',
+      async () => {
+        forgePlans(project, repository.git(['rev-parse', evil.branch]));
+        const merged = await project.merge(workflow, evil);
+        expect(merged.apply?.result, merged.apply?.log).toBe('success');
+        expect(merged.plan?.result).toBe('skipped');
+        expect(project.created()).toEqual(['day', 'night', 'noon']);
+        expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+        return merged;
+      },
+    );
 
-    const stale = await step('another request is merged, whose plan is stale: nothing is applied', async () => {
+    const stale = await step('after the merge of a request with a stale plan, it applies nothing', async () => {
       const stale = await project.merge(workflow, another, 'apply');
       expect(stale.apply?.result).toBe('failure');
       expect(stale.apply?.summary).toContain('was not applied');
       return stale;
     });
 
-    await step('a push to main without a request: nothing is applied', async () => {
+    await step('after a push to main without a request, it applies nothing', async () => {
       const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
       const direct = await project.push(workflow, dawn, 'apply');
       expect(direct.apply?.result).toBe('failure');
@@ -114,13 +114,13 @@ describe('the workflow for one workspace', () => {
     });
 
     const next = { ...another, branch: 'next' };
-    await step('the next request is planned, in a fresh clone: what was applied is unchanged', async () => {
+    await step('in a fresh clone, the next plan contains no applied changes', async () => {
       const files = { 'manifests/a.yaml': agentManifest('ember') };
       const { plan } = await project.propose(workflow, next, files, 'plan');
       expect(plan?.summary).toContain('2 to create. 2 manual afterwards, 3 unchanged.');
     });
 
-    await step('its job may not push any more: an artifact keeps the ids that the state did not get', async () => {
+    await step('if its job may no longer push, an artifact keeps the ids that are missing from the state', async () => {
       posts.isLast = true;
       const { apply } = await project.merge(workflow, next, 'apply');
       expect(apply?.result).toBe('failure');
@@ -130,7 +130,7 @@ describe('the workflow for one workspace', () => {
       for (const id of ids) expect(Buffer.from(file ?? []).toString()).toContain(id);
     });
 
-    await step('no title or branch ran as a command', () => {
+    await step('it never runs a title or a branch name as a command', () => {
       for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
         expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
       }
@@ -139,7 +139,7 @@ describe('the workflow for one workspace', () => {
 });
 
 describe('the workflow for a state in S3', { tags: ['long'] }, () => {
-  it('plans and applies with the identity of its jobs, and no key of AWS', async () => {
+  it('plans and applies with the identity of its jobs, without an AWS key', async () => {
     await using server = await S3Server.start();
     const { access_key_id: _, secret_access_key: __, region: ___, ...settings } = server.settings();
     await using project = await GithubProject.open((emulator) =>
@@ -160,7 +160,7 @@ describe('the workflow for a state in S3', { tags: ['long'] }, () => {
   });
 });
 
-/** Puts artifacts of the plan's name beside it: of a fork's run, of another commit, and one that has expired. */
+/** Adds artifacts with the name of the plan: from a run of a fork, from another commit, and an expired one. */
 function forgePlans({ host }: GithubProject, head: string): void {
   const planned = host.artifacts.find(({ workflow_run: run }) => run.head_sha === head);
   if (planned === undefined) throw new Error('the plan was not uploaded');
@@ -173,11 +173,11 @@ function forgePlans({ host }: GithubProject, head: string): void {
   );
 }
 
-describe('the workflow that promotes', { tags: ['long'] }, () => {
-  it('applies on staging what was reviewed, then on production what was planned there', async () => {
+describe('the workflow for promotion', { tags: ['long'] }, () => {
+  it('applies the reviewed plan on staging, and then a new plan on production', async () => {
     await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
     await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
-    await step('a request is proposed: planned on staging', async () => {
+    await step('for a new request, it plans on staging', async () => {
       const manifest = agentManifest('night').replace(/name: night\n {2}prompt/, 'name: { $var: words }\n  prompt');
       const files = { 'manifests/night.yaml': manifest };
       const proposed = await project.propose(promotion, another, files, 'plan-staging');
@@ -186,7 +186,7 @@ describe('the workflow that promotes', { tags: ['long'] }, () => {
       expect(project.writes()).toBe(0);
     });
 
-    await step('it is merged: applied on staging, then on production', async () => {
+    await step('after the merge, it applies on staging and then on production', async () => {
       const merged = await project.merge(promotion, another);
       for (const job of ['apply-staging', 'plan-production', 'apply-production']) {
         expect(merged[job]?.result, `${job}\n${merged[job]?.log}`).toBe('success');
@@ -196,7 +196,7 @@ describe('the workflow that promotes', { tags: ['long'] }, () => {
       expect(createdAt(production)).toEqual(['day', 'production']);
     });
 
-    await step('each has a state of its own', () => {
+    await step('each workspace has its own state', () => {
       for (const name of ['staging', 'production']) {
         expect(project.repository.inState(name)).toEqual(['Agent/day', 'Agent/night']);
       }

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { type Exchange, FakeHost, page } from './fake-host.ts';
 
 export const TOKEN = 'token-of-the-project';
-/** Of a job, which may only read. */
+/** The token of a job, which may only read. */
 export const JOB_TOKEN = 'token-of-the-job';
 export const PROJECT_ID = '42';
 export const PROJECT = 'acme/voices';
@@ -34,10 +34,10 @@ export interface JobRecord {
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** As much of GitLab's API as the kit speaks, for one project. Lists come two items a page. */
+/** The part of GitLab's API that the kit uses, for one project. Lists have two items per page. */
 export class GitlabHost extends FakeHost {
   readonly notes: Note[] = [];
-  /** By the commit on the target branch. */
+  /** Merge requests by their commit on the target branch. */
   readonly merged = new Map<string, MergedRequest[]>();
   readonly jobs: JobRecord[] = [];
 

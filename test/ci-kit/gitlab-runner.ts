@@ -25,7 +25,7 @@ export interface GitlabEnd {
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** How a job of the template would start for these variables: `never`, `on_success` or `manual`. */
+/** Returns how a job of the template starts for these variables: `never`, `on_success` or `manual`. */
 export function startOf({ rules = [] }: GitlabJob, variables: Texts): string {
   const due = rules.find((rule) => rule.if.split('&&').every((part) => holds(part, variables)));
   return due === undefined ? 'never' : (due.when ?? 'on_success');
@@ -40,7 +40,7 @@ function holds(comparison: string, variables: Texts): boolean {
   return left === right;
 }
 
-/** Runs a job's lines in one shell, in a fresh checkout of a commit, as a runner does. */
+/** Runs the lines of a job in one shell, in a fresh checkout of a commit, like a runner. */
 export async function runGitlabJob(
   job: GitlabJob,
   { repository, host, variables }: { repository: Repository; host: Pick<GitlabHost, 'url'>; variables: Texts },
@@ -48,7 +48,7 @@ export async function runGitlabJob(
   const home = mkdtempSync(path.join(repository.folder, 'job-'));
   const folder = path.join(home, 'voices');
   mkdirSync(folder);
-  // With the token of the job where the runner of today puts it: in a file that rewrites the address.
+  // Current runners store the token of the job in a file that rewrites the address.
   const address = `${host.url}/${PROJECT}.git`;
   const external = path.join(home, 'external.conf');
   const withToken = address.replace('//', `//gitlab-ci-token:${JOB_TOKEN}@`);
@@ -84,9 +84,9 @@ export async function runGitlabJob(
   const code = await new Promise<number | null>((resolve, reject) =>
     child.once('close', resolve).once('error', reject),
   );
-  const kept = (job.artifacts?.paths ?? [])
+  const artifacts = (job.artifacts?.paths ?? [])
     .map((each) => path.posix.normalize(each.replace('$VOXFORM_PROJECT', variables.VOXFORM_PROJECT ?? '')))
     .filter((name) => name.endsWith('.plan') && existsSync(path.join(folder, name)));
-  const files = new Map(kept.map((name) => [name, readFileSync(path.join(folder, name))]));
+  const files = new Map(artifacts.map((name) => [name, readFileSync(path.join(folder, name))]));
   return { code, log, folder, files: code === 0 ? files : new Map() };
 }

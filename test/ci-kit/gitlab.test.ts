@@ -37,7 +37,7 @@ function job(name: Name): GitlabJob {
 }
 
 describe('the template for GitLab', () => {
-  it('goes from a plan on a branch to an apply of that plan, and of no other, with the executable and without Node', {
+  it('plans a branch and applies exactly this plan after the merge, with the executable and without Node', {
     tags: ['long'],
   }, async () => {
     await using emulator = await startEmulator({ seed: 1 });
@@ -80,7 +80,7 @@ describe('the template for GitLab', () => {
 
     const writes = () => emulator.requests.filter(({ method }) => method === 'POST').length;
 
-    const first = await step('a request is proposed: its plan is a note', async () => {
+    const first = await step('for a new request, it posts the plan as a note', async () => {
       const proposed = await propose('night');
       expect(proposed.end.code, proposed.end.log).toBe(0);
       expect((await run('validate', proposed.sha, onRequest)).code).toBe(0);
@@ -88,19 +88,16 @@ describe('the template for GitLab', () => {
       return proposed;
     });
 
-    const { end, sha } = await step(
-      'the request changes: the same note has the new plan, without the key',
-      async () => {
-        const second = await propose('noon');
-        const { end } = second;
-        expect(end.code, end.log).toBe(0);
-        expect(host.notes).toHaveLength(3);
-        expect(host.notes.map(({ body }) => body.includes('Agent/noon'))).toEqual([false, false, true]);
-        expect(writes()).toBe(0);
-        expect(end.log + host.notes[2]?.body).not.toContain(API_KEY);
-        return second;
-      },
-    );
+    const { end, sha } = await step('after a change, it updates the same note, without the key', async () => {
+      const second = await propose('noon');
+      const { end } = second;
+      expect(end.code, end.log).toBe(0);
+      expect(host.notes).toHaveLength(3);
+      expect(host.notes.map(({ body }) => body.includes('Agent/noon'))).toEqual([false, false, true]);
+      expect(writes()).toBe(0);
+      expect(end.log + host.notes[2]?.body).not.toContain(API_KEY);
+      return second;
+    });
 
     const merge = await step('the request is merged', () => {
       repository.git(['checkout', '-q', 'main']);
@@ -114,7 +111,7 @@ describe('the template for GitLab', () => {
       return commit;
     });
 
-    const applied = await step('the plan that was reviewed is applied', async () => {
+    const applied = await step('after the merge, it applies the reviewed plan', async () => {
       const applied = await run('apply', merge, onMain);
       expect(applied.code, applied.log).toBe(0);
       expect(writes()).toBe(3);
@@ -123,7 +120,7 @@ describe('the template for GitLab', () => {
       return applied;
     });
 
-    const again = await step('applied again, or for a commit of no request: nothing is written', async () => {
+    const again = await step('a second apply, or one for a commit without a request, writes nothing', async () => {
       const again = await run('apply', merge, onMain);
       expect([again.code, writes()], again.log).toEqual([1, 3]);
       const direct = await run('apply', repository.git(['rev-parse', 'HEAD~1']), onMain);
@@ -132,7 +129,7 @@ describe('the template for GitLab', () => {
       return again;
     });
 
-    await step('no title or branch ran as a command', () => {
+    await step('it never runs a title or a branch name as a command', () => {
       for (const { folder } of [first.end, end, applied, again]) {
         expect(readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned')).toEqual(
           [],
@@ -143,33 +140,33 @@ describe('the template for GitLab', () => {
 
   it.each<[Name, Readonly<Record<string, string>>, start: string, reason: string]>([
     ['validate', onRequest, 'on_success', 'every request'],
-    ['validate', onMain, 'never', 'what was merged was checked'],
+    ['validate', onMain, 'never', 'merged commits are already checked'],
     ['plan', onRequest, 'on_success', 'a request of the project'],
     ['plan', { ...onRequest, CI_MERGE_REQUEST_SOURCE_PROJECT_ID: '43' }, 'never', 'a fork gets no key'],
-    ['plan', onMain, 'never', 'the plan that was reviewed is the one to apply'],
-    ['apply', onRequest, 'never', 'nothing is applied before the merge'],
+    ['plan', onMain, 'never', 'the reviewed plan is applied'],
+    ['apply', onRequest, 'never', 'an apply runs after the merge'],
     ['apply', onMain, 'manual', 'a person starts it'],
-    ['apply', { ...onMain, VOXFORM_APPLY: 'on-merge' }, 'on_success', 'or the merge does'],
+    ['apply', { ...onMain, VOXFORM_APPLY: 'on-merge' }, 'on_success', 'the setting starts it after a merge'],
     ['apply', { ...onMain, CI_COMMIT_BRANCH: 'other' }, 'never', 'only on the default branch'],
-    ['apply', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'a schedule merges nothing'],
-    ['drift', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'schedules are for other things too'],
-    ['drift', { ...onMain, VOXFORM_DRIFT: 'pull-request' }, 'never', 'no push opens a request'],
+    ['apply', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'schedules do not apply'],
+    ['drift', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'schedules can have other purposes'],
+    ['drift', { ...onMain, VOXFORM_DRIFT: 'pull-request' }, 'never', 'a push does not open a request'],
     [
       'drift',
       { CI_PIPELINE_SOURCE: 'schedule', VOXFORM_DRIFT: 'pull-request' },
       'on_success',
       'the schedule for drift',
     ],
-  ])('%s with %o: %s, because of %s', (name, variables, start) => {
+  ])('starts the job %s with %o as %s: %s', (name, variables, start) => {
     expect(startOf(job(name), { ...template.variables, ...variables })).toBe(start);
   });
 
-  it('applies one at a time', () => {
+  it('applies one job at a time', () => {
     expect(job('apply').resource_group).toBe('voxform');
   });
 
   it.each([
-    { reason: 'nothing was chosen', file: '', hash: '', code: 1 },
+    { reason: 'no package is configured', file: '', hash: '', code: 1 },
     { reason: 'a package', file: 'p.tgz', hash: sha256(PACKAGE), code: 0 },
     { reason: 'another package', file: 'p.tgz', hash: sha256('other'), code: 1 },
     { reason: 'a package without its hash', file: 'p.tgz', hash: '', code: 1 },
@@ -182,9 +179,9 @@ describe('the template for GitLab', () => {
       hash: `${sha256(TAMPERED)}  tampered`,
       code: 1,
     },
-  ])('installs only what was chosen: $reason', { tags: ['long'] }, async ({ file, hash, code }) => {
+  ])('installs only the configured package: $reason', { tags: ['long'] }, async ({ file, hash, code }) => {
     using repository = new Repository({ 'p.tgz': PACKAGE, tampered: TAMPERED });
-    const chosen = { VOXFORM_PACKAGE: file, VOXFORM_SHA256: hash };
+    const packageVariables = { VOXFORM_PACKAGE: file, VOXFORM_SHA256: hash };
     if (code === 1) rmSync(path.join(repository.bin, 'voxform'));
     const installed = repository.recordNpm();
     const ended = await runGitlabJob(
@@ -192,7 +189,7 @@ describe('the template for GitLab', () => {
       {
         repository,
         host: { url: 'http://127.0.0.1:9' },
-        variables: { ...template.variables, ...chosen, CI_COMMIT_SHA: repository.git(['rev-parse', 'HEAD']) },
+        variables: { ...template.variables, ...packageVariables, CI_COMMIT_SHA: repository.git(['rev-parse', 'HEAD']) },
       },
     );
     expect(ended.code, ended.log).toBe(code);

@@ -19,14 +19,14 @@ const project = {
   'voxform.yaml': 'version: 1\nworkspaces:\n  test:\n    base_url: http://127.0.0.1:1\n    workspace_id: W1\n',
 };
 
-/** The checkout that pre-commit makes, without installed packages. */
+/** The checkout of pre-commit, without installed packages. */
 let checkout: SourceCopy;
 beforeAll(async () => {
   checkout = await copySources();
 });
 afterAll(() => checkout[Symbol.asyncDispose]());
 
-/** What pre-commit does for `language: script`: the entry in the hook's own checkout, started in the project. */
+/** Runs a hook of `language: script` like pre-commit: the entry in the hook's own checkout, started in the project. */
 function run({ entry }: Hook, cwd: string, args: readonly string[] = []): Promise<number | string> {
   const [file = '', ...own] = entry.split(' ');
   return new Promise((resolve) => {
@@ -42,14 +42,14 @@ function run({ entry }: Hook, cwd: string, args: readonly string[] = []): Promis
 }
 
 describe.each(hooks)('the hook $id', (hook) => {
-  it('looks at the project as a whole', () => {
+  it('checks the whole project', () => {
     expect(hook).toMatchObject({ language: 'script', pass_filenames: false });
     const files = new RegExp(hook.files);
     const names = ['voxform.yaml', 'voices/manifests/a.yml', 'src/a.ts', 'my-voxform.yaml'];
     expect(names.map((name) => files.test(name))).toEqual([true, true, false, false]);
   });
 
-  it('passes what is right, in a folder below too, and stops what is wrong', { tags: ['long'] }, async () => {
+  it('passes a valid project, also in a subfolder, and fails an invalid one', { tags: ['long'] }, async () => {
     const good = agentManifest('day').replace('"Be kind."', 'Be kind.');
     await using folder = await temporaryFolder({ ...project, 'manifests/a.yaml': good });
     expect(await run(hook, path.dirname(folder.root), ['--chdir', folder.root])).toBe(0);

@@ -19,7 +19,7 @@ interface JobEnd {
   readonly log: string;
 }
 
-/** The third version makes the calls worse: the daily check fails then, and not before. */
+/** Publishes three versions. The daily check must fail only after the third one, which makes the calls worse. */
 async function threeVersions(
   check: (on: { readonly emulator: Emulator; readonly repository: Repository }) => Promise<JobEnd>,
 ): Promise<void> {
@@ -46,7 +46,7 @@ async function threeVersions(
   expect(found).toMatchObject({ code: 2, log: expect.stringContaining('session_outcome=escalated') });
 }
 
-it('the workflow for GitHub fails when a version made its calls worse, and not before', async () => {
+it('the workflow for GitHub fails only after a version made its calls worse', async () => {
   const workflow = shipped<Workflow>('examples/ci/github/impact.yml');
   const script = workflow.jobs.impact?.steps.find(({ run }) => run !== undefined)?.run ?? 'false';
   await threeVersions(({ repository }) => {
@@ -59,7 +59,7 @@ it('the workflow for GitHub fails when a version made its calls worse, and not b
   });
 });
 
-it('the job for GitLab does so in its schedule', async () => {
+it('the job for GitLab fails in its schedule only after a version made its calls worse', async () => {
   const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
   const own = shipped<Template>('examples/ci/gitlab/impact.yml')['voxform:impact'];
   const job: GitlabJob = { ...template['.voxform'], ...own };

@@ -13,7 +13,7 @@ import { COPY, type Workflow } from './workflow.ts';
 const PACKAGE = 'a package';
 const chosen = `p.tgz#sha256=${sha256(PACKAGE)}`;
 
-/** What `init` writes for this `--install`, in a project whose workspace has another name. */
+/** Returns the workflow that `init` writes for this `--install`, with another workspace name. */
 function workflowFor(install: string): Workflow {
   const text = githubWorkflow({ installation: parseInstallation(install), project: '.' });
   const { env, ...rest } = parse(text) as Workflow;
@@ -23,22 +23,22 @@ function workflowFor(install: string): Workflow {
 const workflow = workflowFor(chosen);
 const request: Request = { number: 8, branch: 'night', title: 'Night' };
 
-it('the workflow of a new project plans what is proposed, and applies what is merged, one job at a time', {
+it('the workflow of a new project plans requests and applies merged ones, one job at a time', {
   tags: ['long'],
 }, async () => {
-  const held = { method: '', reached: Promise.withResolvers<void>(), goOn: Promise.withResolvers<void>() };
+  const gate = { method: '', reached: Promise.withResolvers<void>(), goOn: Promise.withResolvers<void>() };
   const hold = (method: string) =>
-    Object.assign(held, { method, reached: Promise.withResolvers(), goOn: Promise.withResolvers() });
+    Object.assign(gate, { method, reached: Promise.withResolvers(), goOn: Promise.withResolvers() });
   await using project = await GithubProject.open(projectOf, async ({ method }) => {
-    if (method !== held.method) return undefined;
-    held.method = '';
-    held.reached.resolve();
-    await held.goOn.promise;
+    if (method !== gate.method) return undefined;
+    gate.method = '';
+    gate.reached.resolve();
+    await gate.goOn.promise;
     return undefined;
   });
   const { repository, runner } = project;
   const installed = repository.recordNpm();
-  /** What the next job says that waits for the lock. */
+  /** Returns the message of the next job that waits for the lock. */
   const waiting = () =>
     new Promise<string>((resolve) => {
       runner.onLog = (text) => {
@@ -46,7 +46,7 @@ it('the workflow of a new project plans what is proposed, and applies what is me
       };
     });
 
-  await step('a request is proposed', async () => {
+  await step('it plans a new request', async () => {
     const proposed = await project.propose(workflow, request, {
       'manifests/night.yaml': agentManifest('night'),
       'p.tgz': PACKAGE,
@@ -58,33 +58,33 @@ it('the workflow of a new project plans what is proposed, and applies what is me
   });
 
   const edit = { 'manifests/day.yaml': agentManifest('day', 'Be brief.') };
-  const { merged, pushed } = await step('it is merged, and another push meanwhile: that job waits', async () => {
+  const { merged, pushed } = await step('a job for another push waits during an apply', async () => {
     hold('POST');
     const merged = project.merge(workflow, request);
-    await held.reached.promise;
-    const said = waiting();
+    await gate.reached.promise;
+    const message = waiting();
     const pushed = project.push(workflow, edit);
-    expect(await said).toContain('https://github.example/acme/voices/actions/runs/');
+    expect(await message).toContain('https://github.example/acme/voices/actions/runs/');
     return { merged, pushed };
   });
 
-  await step('the first job ends: the next one goes on', async () => {
-    const first = held.goOn;
+  await step('after the first job, the next one continues', async () => {
+    const first = gate.goOn;
     hold('PUT');
     first.resolve();
     const { apply } = await merged;
     expect(apply?.result, apply?.log).toBe('success');
-    await held.reached.promise;
+    await gate.reached.promise;
     expect(project.created()).toEqual(['day', 'night']);
   });
 
-  await step('it is killed: the one after it goes on once somebody has removed the lock', async () => {
+  await step('after a job was killed, the next one continues once a person has removed the lock', async () => {
     process.kill(repository.holderOf('test'), 'SIGKILL');
     expect((await pushed).apply?.result).toBe('failure');
-    held.goOn.resolve();
-    const said = waiting();
+    gate.goOn.resolve();
+    const message = waiting();
     const next = project.push(workflow, { 'manifests/dusk.yaml': agentManifest('dusk') });
-    const [, id = ''] = /, lock ([0-9a-f-]+)/.exec(await said) ?? [];
+    const [, id = ''] = /, lock ([0-9a-f-]+)/.exec(await message) ?? [];
     repository.voxform('state', 'unlock', id);
     const { apply } = await next;
     expect(apply?.result, apply?.log).toBe('success');
@@ -98,7 +98,7 @@ function projectOf(emulator: Emulator): string {
 }
 
 it.each([
-  { reason: 'nothing was chosen', install: '', result: 'failure', says: /::error.*VOXFORM_PACKAGE/ },
+  { reason: 'no package is configured', install: '', result: 'failure', says: /::error.*VOXFORM_PACKAGE/ },
   {
     reason: 'another package',
     install: `p.tgz#sha256=${sha256('other')}`,
@@ -114,11 +114,11 @@ it.each([
   },
   { reason: 'the action of a copy', install: COPY, result: 'success', says: /^/ },
 ])(
-  'the workflow gives a key only to the voxform that was chosen: $reason',
+  'the workflow passes a key only to the configured voxform: $reason',
   { tags: ['long'] },
   async ({ install, result, says }) => {
     await using project = await GithubProject.open(projectOf);
-    // The action of a copy runs the one on the path.
+    // The action of a copy uses the voxform on the path.
     if (install !== COPY) rmSync(path.join(project.repository.bin, 'voxform'));
     const workflow = workflowFor(install);
     const setsUpNode = JSON.stringify(workflow).includes('actions/setup-node');
@@ -137,7 +137,7 @@ it.each([
   },
 );
 
-it('the workflow runs all jobs in the image that was chosen', () => {
+it('the workflow runs all jobs in the configured image', () => {
   const image = `registry.example.com/voxform@sha256:${sha256(PACKAGE)}`;
   for (const { container } of Object.values(workflowFor(image).jobs)) expect(container?.image).toBe(image);
 });

@@ -25,7 +25,7 @@ function all<K extends (typeof manifests)[number]['kind']>(kind: K) {
   return manifests.filter((each): each is One => each.kind === kind);
 }
 
-/** The first manifest of a kind. */
+/** Returns the first manifest of a kind. */
 function one<K extends (typeof manifests)[number]['kind']>(kind: K) {
   const [found] = all(kind);
   if (found === undefined) throw new Error(`no ${kind}`);
@@ -39,13 +39,13 @@ const config = one('ConfigMap');
 const secrets = new Map(all('Secret').map(({ metadata, stringData }) => [metadata.name, stringData]));
 
 describe('the manifests of a fleet for Kubernetes', () => {
-  it('are listed, but for the secrets, which are an example without values', () => {
+  it('are listed in the kustomization, except the secrets, which are an example without values', () => {
     const { resources } = kustomization.parse(parse(textOf('kustomization.yaml')));
     expect([...resources].sort()).toEqual(files.filter((file) => file !== 'secrets.example.yaml').sort());
     expect([...secrets.values()].flatMap((each) => Object.values(each))).toEqual(['', '', '', '']);
   });
 
-  it('run several processes that may do nothing but their work, and are not all ended at once', () => {
+  it('run several processes with minimal permissions that are not all stopped at once', () => {
     expect(spec.replicas).toBeGreaterThan(1);
     expect(spec.strategy).toEqual({
       type: 'RollingUpdate',
@@ -63,7 +63,7 @@ describe('the manifests of a fleet for Kubernetes', () => {
     expect(container.image).toMatch(new RegExp(`:${VERSION.replaceAll('.', '\\.')}$`));
   });
 
-  it('name each other rightly', () => {
+  it('refer to each other correctly', () => {
     const { labels } = spec.template.metadata;
     expect([
       spec.selector.matchLabels,
@@ -87,7 +87,7 @@ describe('the manifests of a fleet for Kubernetes', () => {
     expect(new Set(namespaces.map(({ namespace }) => namespace))).toEqual(new Set([one('Namespace').metadata.name]));
   });
 
-  it('ask for health where the process listens', () => {
+  it('check health on the port of the process', () => {
     const port = container.ports.find(({ name }) => name === 'http')?.containerPort;
     expect(container.args).toContain(`--listen=0.0.0.0:${port}`);
     expect(one('Service').spec.ports).toEqual([{ name: 'http', port, targetPort: 'http' }]);
@@ -99,7 +99,7 @@ describe('the manifests of a fleet for Kubernetes', () => {
     ]);
   });
 
-  it('start the command with flags that it has', async () => {
+  it('start the command with existing flags', async () => {
     const program = await createProgram(async () => undefined);
     const fleet = program.commands.find((command) => command.name() === 'fleet');
     const serve = fleet?.commands.find((command) => command.name() === 'serve');
@@ -109,24 +109,24 @@ describe('the manifests of a fleet for Kubernetes', () => {
     expect(container.args.filter((arg) => !arg.startsWith('--'))).toEqual(['fleet', 'serve']);
   });
 
-  it('serve a fleet from what is mounted, by a user who can write to the checkouts alone', {
+  it('serve a fleet from the mounted files, as a user who can only write to the checkouts', {
     tags: ['long'],
   }, async () => {
-    const place = mkdtempSync(path.join(tmpdir(), 'voxform-fleet-pod-'));
+    const workFolder = mkdtempSync(path.join(tmpdir(), 'voxform-fleet-pod-'));
     const database = await freshDatabase();
     let running: ChildProcess | undefined;
     await using emulator = await startEmulator({
       apiKey: 'key-of-acme',
       workspaceId: '01JEMV1AT0RW0RKSPACE000001',
-      // A node may be drained at any moment, while a record is being made too.
+      // A node may be drained at any time, also while a record is being created.
       onRequest: ({ method }) => void (method === 'POST' && running?.kill('SIGTERM')),
     });
-    await using host = await GitServer.start(place);
+    await using host = await GitServer.start(workFolder);
     host.login = 'reader:token-of-the-host';
     try {
-      pushProject(place, emulator.url);
-      mount(place);
-      running = startPod(place, {
+      pushProject(workFolder, emulator.url);
+      mount(workFolder);
+      running = startPod(workFolder, {
         FLEET_DATABASE_URL: database.url,
         VOICES_GIT_URL: host.address('voices.git', host.login),
       });
@@ -143,17 +143,17 @@ describe('the manifests of a fleet for Kubernetes', () => {
       expect(log).not.toContain('token-of-the-host');
     } finally {
       running?.kill('SIGKILL');
-      chmodSync(path.join(place, 'etc'), 0o755);
-      rmSync(place, { recursive: true, force: true });
+      chmodSync(path.join(workFolder, 'etc'), 0o755);
+      rmSync(workFolder, { recursive: true, force: true });
     }
   });
 });
 
-/** A repository with one client, with one agent. */
-function pushProject(place: string, platform: string): void {
-  const work = path.join(place, 'work');
+/** Creates a repository with one client and one agent. */
+function pushProject(workFolder: string, platform: string): void {
+  const work = path.join(workFolder, 'work');
   const project = path.join(work, 'clients/acme');
-  newRepository(work, path.join(place, 'voices.git'));
+  newRepository(work, path.join(workFolder, 'voices.git'));
   mkdirSync(path.join(project, 'manifests'), { recursive: true });
   writeFileSync(
     path.join(project, 'voxform.yaml'),
@@ -174,30 +174,30 @@ workspaces:
   git(work, 'push', '--quiet', 'origin', 'main');
 }
 
-function mount(place: string): void {
+function mount(workFolder: string): void {
   const fleet = config.data['fleet.yaml'] ?? '';
-  mkdirSync(path.join(place, 'etc'));
+  mkdirSync(path.join(workFolder, 'etc'));
   writeFileSync(
-    path.join(place, 'etc/fleet.yaml'),
-    fleet.replaceAll('/run/secrets/voxform', path.join(place, 'secrets')).replace('mode: report', 'mode: apply'),
+    path.join(workFolder, 'etc/fleet.yaml'),
+    fleet.replaceAll('/run/secrets/voxform', path.join(workFolder, 'secrets')).replace('mode: report', 'mode: apply'),
   );
   const items = pod.volumes.flatMap(({ secret }) => secret?.items ?? []);
   for (const item of items) {
-    const file = path.join(place, 'secrets', item.path);
+    const file = path.join(workFolder, 'secrets', item.path);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, `key-of-${item.key.split('.')[0]}\n`);
   }
-  mkdirSync(path.join(place, 'cache'));
-  chmodSync(path.join(place, 'etc'), 0o555);
+  mkdirSync(path.join(workFolder, 'cache'));
+  chmodSync(path.join(workFolder, 'etc'), 0o555);
 }
 
-/** The container's process. */
-function startPod(place: string, secretsOfFleet: Readonly<Record<string, string>>): ChildProcess {
+/** Starts the process of the container. */
+function startPod(workFolder: string, secretsOfFleet: Readonly<Record<string, string>>): ChildProcess {
   const main = path.join(inject('built'), 'main.js');
   const args = container.args.map((arg) =>
     arg
-      .replace('=/var/cache/voxform', `=${place}/cache`)
-      .replace('=/etc/voxform', `=${place}/etc`)
+      .replace('=/var/cache/voxform', `=${workFolder}/cache`)
+      .replace('=/etc/voxform', `=${workFolder}/etc`)
       .replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'),
   );
   const env = Object.fromEntries(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /*
- * The shapes of Kubernetes' API that the manifests use, strict: a field that is misspelt or in the wrong place is not here.
+ * Strict schemas of the Kubernetes objects in the manifests. They reject fields that are misspelt or in the wrong place.
  */
 
 const labels = z.record(z.string(), z.string());
@@ -56,7 +56,7 @@ const container = z.strictObject({
   ),
 });
 
-// A path that is absolute or leads upwards is refused by the API.
+// The API refuses an absolute path and a path that contains `..`.
 const items = z.array(z.strictObject({ key: z.string(), path: z.string().regex(/^(?!\/)(?!.*\.\.)/) }));
 
 const volume = z.strictObject({

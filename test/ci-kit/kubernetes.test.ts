@@ -17,7 +17,7 @@ const manifests = globSync('*.yaml', { cwd: folder })
   .filter((file) => file !== 'kustomization.yaml')
   .map((file) => manifest.parse(read(file)));
 
-/** The one manifest of a kind. */
+/** Returns the only manifest of a kind. */
 function only<K extends (typeof manifests)[number]['kind']>(kind: K) {
   type One = Extract<(typeof manifests)[number], { readonly kind: K }>;
   const [found, another] = manifests.filter((each): each is One => each.kind === kind);
@@ -31,7 +31,7 @@ const [container] = pod.containers;
 const project = only('ConfigMap');
 
 describe('the manifests for Kubernetes', () => {
-  it('are listed, but for the secret, which is an example without values', () => {
+  it('are listed in the kustomization, except the secret, which is an example without values', () => {
     const { resources } = kustomization.parse(read('kustomization.yaml'));
     const files = globSync('*.yaml', { cwd: folder }).filter(
       (file) => !/^(kustomization|secret\.example)\.yaml$/.test(file),
@@ -40,7 +40,7 @@ describe('the manifests for Kubernetes', () => {
     expect(Object.values(only('Secret').stringData)).toEqual(['', '']);
   });
 
-  it('run one process that may do nothing but its work', () => {
+  it('run one process with minimal permissions', () => {
     const { securityContext } = container;
     expect(deployment.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000 });
@@ -54,7 +54,7 @@ describe('the manifests for Kubernetes', () => {
     expect(container.image).toMatch(new RegExp(`:${VERSION.replaceAll('.', '\\.')}$`));
   });
 
-  it('name each other rightly', () => {
+  it('refer to each other correctly', () => {
     const labels = deployment.spec.template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     expect(only('Service').spec.selector).toEqual(labels);
@@ -73,7 +73,7 @@ describe('the manifests for Kubernetes', () => {
     expect(new Set(namespaces)).toEqual(new Set([only('Namespace').metadata.name]));
   });
 
-  it('ask for health where the process listens', () => {
+  it('check health on the port of the process', () => {
     const port = container.ports.find(({ name }) => name === 'http')?.containerPort;
     expect(container.args).toContain(`--listen=0.0.0.0:${port}`);
     expect(only('Service').spec.ports).toEqual([{ name: 'http', port, targetPort: 'http' }]);
@@ -85,7 +85,7 @@ describe('the manifests for Kubernetes', () => {
     ]);
   });
 
-  it('start the command with flags that it has', async () => {
+  it('start the command with existing flags', async () => {
     const program = await createProgram(async () => undefined);
     const watch = program.commands.find((command) => command.name() === 'watch');
     const known = [...program.options, ...(watch?.options ?? [])].map(({ long }) => long);
@@ -94,19 +94,19 @@ describe('the manifests for Kubernetes', () => {
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
-  it('hold a project that is watched from mounted files, by a user who can write to the state alone', {
+  it('contain a project that is watched from mounted files, as a user who can only write to the state', {
     tags: ['long'],
   }, async () => {
-    const place = mkdtempSync(path.join(tmpdir(), 'voxform-pod-'));
+    const workFolder = mkdtempSync(path.join(tmpdir(), 'voxform-pod-'));
     let running: ChildProcess | undefined;
     await using emulator = await startEmulator({
       workspaceId: '01JEMV1AT0RW0RKSPACE000001',
-      // Kubernetes may end a pod at any moment, while a record is being made too.
+      // Kubernetes may stop a pod at any time, also while a record is being created.
       onRequest: ({ method }) => void (method === 'POST' && running?.kill('SIGTERM')),
     });
     try {
-      mount(place, emulator);
-      running = startPod(place);
+      mount(workFolder, emulator);
+      running = startPod(workFolder);
       let log = '';
       running.stderr?.setEncoding('utf8').on('data', (text: string) => {
         log += text;
@@ -117,34 +117,34 @@ describe('the manifests for Kubernetes', () => {
       expect(created.map(({ body }) => body)).toEqual([
         expect.objectContaining({ prompt_config: { prompt: project.data['support-line.md']?.trimEnd() } }),
       ]);
-      const state = JSON.parse(readFileSync(path.join(place, 'state/production.state.json'), 'utf8'));
+      const state = JSON.parse(readFileSync(path.join(workFolder, 'state/production.state.json'), 'utf8'));
       expect(Object.keys(state.resources)).toEqual(['Agent/support-line']);
     } finally {
       running?.kill('SIGKILL');
-      chmodSync(path.join(place, 'project'), 0o755);
-      rmSync(place, { recursive: true, force: true });
+      chmodSync(path.join(workFolder, 'project'), 0o755);
+      rmSync(workFolder, { recursive: true, force: true });
     }
   });
 });
 
-/** Lays volumes out as the kubelet does: files in a dated folder, a link to it, and links to what is in it. */
-function mount(place: string, { url }: Emulator): void {
+/** Creates volumes like the kubelet: files in a dated folder, a link to it, and links to its entries. */
+function mount(workFolder: string, { url }: Emulator): void {
   const items = pod.volumes.flatMap(({ configMap }) => configMap?.items ?? []);
   const files = items.map(({ key, path: file }) => {
     const text = (project.data[key] ?? '')
       .replace('https://voice.example.com', url)
-      .replace('/run/secrets/voxform', path.join(place, 'secrets'))
-      .replace('/var/lib/voxform', path.join(place, 'state'));
+      .replace('/run/secrets/voxform', path.join(workFolder, 'secrets'))
+      .replace('/var/lib/voxform', path.join(workFolder, 'state'));
     return [file, text] as const;
   });
-  volume(path.join(place, 'project'), files);
+  volume(path.join(workFolder, 'project'), files);
   volume(
-    path.join(place, 'secrets'),
+    path.join(workFolder, 'secrets'),
     Object.keys(only('Secret').stringData).map((name) => [name, `value-of-${name}\n`]),
   );
-  mkdirSync(path.join(place, 'state'));
-  chmodSync(path.join(place, 'project'), 0o555);
-  chmodSync(place, 0o755);
+  mkdirSync(path.join(workFolder, 'state'));
+  chmodSync(path.join(workFolder, 'project'), 0o555);
+  chmodSync(workFolder, 0o755);
 }
 
 function volume(folder: string, files: readonly (readonly [string, string])[]): void {
@@ -159,11 +159,11 @@ function volume(folder: string, files: readonly (readonly [string, string])[]): 
   }
 }
 
-/** The container's process, but that it applies. */
-function startPod(place: string): ChildProcess {
+/** Starts the process of the container in the mode apply. */
+function startPod(workFolder: string): ChildProcess {
   const main = path.join(inject('built'), 'main.js');
   const args = container.args
-    .map((arg) => arg.replace('=/project', `=${place}/project`).replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'))
+    .map((arg) => arg.replace('=/project', `=${workFolder}/project`).replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'))
     .map((arg) => arg.replace('=report', '=apply'));
   const [file = '', ...words] = [...asOrdinaryUser, process.execPath, main, ...args, '--auto-approve'];
   return spawn(file, words, {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { inject } from 'vitest';
 import { CACHES } from '../cli/voxform-process.ts';
 
-/** A repository at its host, a clone of it that a person works in, and a machine with `voxform` on the path, but no Node. */
+/** A repository on its host, the clone of a person, and a machine with `voxform` on the path but without Node. */
 export class Repository implements Disposable {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'voxform-ci-'));
   readonly origin = path.join(this.folder, 'acme', 'voices.git');
@@ -29,7 +29,10 @@ export class Repository implements Disposable {
     return this.envOf(this.folder);
   }
 
-  /** Of a machine of its own, with nothing of this one's settings. @param home its folder, the only one where it keeps anything. */
+  /**
+   * Returns the environment of a separate machine, without the settings of this one.
+   * @param home the folder of all its files.
+   */
   envOf(home: string): Readonly<Record<string, string>> {
     return {
       PATH: [this.bin, process.env.PATH ?? ''].join(path.delimiter),
@@ -52,7 +55,7 @@ export class Repository implements Disposable {
     }).trim();
   }
 
-  /** Commits files in the clone and gives the commit. */
+  /** Commits files in the clone and returns the commit. */
   commit(files: Readonly<Record<string, string>>): string {
     for (const [name, text] of Object.entries(files)) {
       const file = path.join(this.clone, name);
@@ -64,7 +67,7 @@ export class Repository implements Disposable {
     return this.git(['rev-parse', 'HEAD']);
   }
 
-  /** A shallow clone of a commit or branch, with more settings. */
+  /** Creates a shallow clone of a commit or branch, with additional settings. */
   checkOut(ref: string, folder: string, settings: string): void {
     this.git(['init', '-q'], folder);
     appendFileSync(path.join(folder, '.git', 'config'), settings);
@@ -72,14 +75,14 @@ export class Repository implements Disposable {
     this.git(['checkout', '-q', '--detach', 'FETCH_HEAD'], folder);
   }
 
-  /** Goes to a branch, made from the newest main where it is new. */
+  /** Checks out a branch, and creates it from the newest main if it does not exist. */
   branch(name: string): void {
     this.git(['fetch', '-q', 'origin']);
     if (this.git(['branch', '--list', name]) !== '') this.git(['checkout', '-q', name]);
     else this.git(['checkout', '-q', '-b', name, 'origin/main']);
   }
 
-  /** What a host tests of a request: the branch merged into main, under a ref. */
+  /** Pushes the branch, merged into main, to a ref, as a host does to test a request. Returns the commit. */
   mergeInto(ref: string, branch: string): string {
     this.git(['fetch', '-q', 'origin']);
     this.git(['checkout', '-q', '--detach', 'origin/main']);
@@ -89,28 +92,28 @@ export class Repository implements Disposable {
     return commit;
   }
 
-  /** Runs the command as the person who has the clone. */
+  /** Runs the command in the clone. */
   voxform(...args: string[]): string {
     const { clone: cwd, env } = this;
     return execFileSync(path.join(this.bin, 'voxform'), args, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
   }
 
-  /** Puts an npm on the path that keeps the packages it would install, and gives their contents. */
+  /** Puts an npm on the path that records the contents of installed packages. Returns a function that reads them. */
   recordNpm(): () => string[] {
-    const kept = path.join(this.folder, 'installed');
+    const record = path.join(this.folder, 'installed');
     this.#program(
       'npm',
-      `#!/bin/sh\n[ "$1" = install ] || exit 0\nfor package; do :; done\ncat "$package" >> '${kept}'\n`,
+      `#!/bin/sh\n[ "$1" = install ] || exit 0\nfor package; do :; done\ncat "$package" >> '${record}'\n`,
     );
-    return () => (existsSync(kept) ? [readFileSync(kept, 'utf8')] : []);
+    return () => (existsSync(record) ? [readFileSync(record, 'utf8')] : []);
   }
 
-  /** The process that holds the lock of a state. */
+  /** Returns the id of the process that holds the lock of a state. */
   holderOf(workspace: string): number {
     return this.#stored<{ readonly pid: number }>(workspace, 'lock.json').pid;
   }
 
-  /** Addresses in the state of a workspace, which is at the host. */
+  /** Returns the addresses in the state of a workspace on the host. */
   inState(workspace: string): string[] {
     return Object.keys(this.#stored<{ readonly resources: object }>(workspace, 'state.json').resources);
   }
@@ -128,7 +131,7 @@ export class Repository implements Disposable {
   }
 }
 
-/** In place of the one-file executable: a script that runs the command. */
+/** Returns a script that runs the command, in place of the one-file executable. */
 export function executable(): string {
   return `#!/bin/sh\nexec "${process.execPath}" "${path.join(inject('built'), 'main.js')}" "$@"\n`;
 }

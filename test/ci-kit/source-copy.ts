@@ -3,15 +3,15 @@ import path from 'node:path';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { root } from './workflow.ts';
 
-/** What a clone of the repository has that `ci/install-source.sh` needs. */
+/** The parts of the repository that `ci/install-source.sh` needs. */
 const parts = ['ci', 'scripts', 'src', 'package.json', 'package-lock.json', 'CHANGELOG.md', 'LICENSE', 'schemas'];
 
 export interface SourceCopy extends Folder {
-  /** Has an npm whose `ci` links the packages of this checkout, but no development dependencies with `--omit=dev`. */
+  /** A folder with an npm whose `ci` links the packages of this checkout, or none with `--omit=dev`. */
   readonly bin: string;
 }
 
-/** A clone without installed packages. */
+/** Returns a clone without installed packages. */
 export async function copySources(): Promise<SourceCopy> {
   const modules = path.join(root, 'node_modules');
   const npm = `#!/bin/sh\necho "$@" >> npm-calls\ncase "$*" in *omit*) exit 0 ;; esac\nln -s '${modules}' node_modules\n`;

@@ -39,10 +39,10 @@ export interface ActionFile {
   readonly runs: { readonly using: string; readonly steps: readonly Step[] };
 }
 
-/** The copy of voxform that somebody has, at a commit. */
+/** A user's copy of voxform at a commit. */
 export const COPY = `acme/voxform@${'c0ffee00'.repeat(5)}`;
 
-/** A file of the package, with the copy that a person fills in. */
+/** Parses a file of the package, with the reference to the copy filled in. */
 export function shipped<T>(file: string): T {
   const text = readFileSync(path.join(root, file), 'utf8');
   return parse(text.replaceAll('uses: <OWNER>/<REPOSITORY>@<COMMIT>', `uses: ${COPY}`)) as T;
@@ -50,12 +50,12 @@ export function shipped<T>(file: string): T {
 
 export const action = shipped<ActionFile>('action.yml');
 
-/** The lines that a step wrote for the runner. */
+/** Returns the lines that a step wrote to a file of the runner. */
 export function linesOf(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-/** Its lines as `name=value`. */
+/** Returns these lines as `name=value` pairs. */
 export function written(file: string): Record<string, string> {
   return Object.fromEntries(
     linesOf(file).map((line) => {

@@ -5,7 +5,7 @@ import { DriftProject, SECRETS } from '../hosting/drift-project.ts';
 import { openPage } from './page.ts';
 import { Voices } from './voices.ts';
 
-it('docs/plan-and-apply.md', { tags: ['long'] }, async () => {
+it('docs/plan-and-apply.md shows the actual output', { tags: ['long'] }, async () => {
   await using voices = await Voices.open({ isApplied: false });
   const page = voices.page('docs/plan-and-apply.md');
   await page.through('voxform plan', 'voxform apply', 'voxform apply --auto-approve');
@@ -16,7 +16,7 @@ it('docs/plan-and-apply.md', { tags: ['long'] }, async () => {
   page.end();
 });
 
-it('docs/publishing.md: what publishing would change', async () => {
+it('docs/publishing.md shows the changes of a publication', async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.drift(0.9);
@@ -29,7 +29,7 @@ it('docs/publishing.md: what publishing would change', async () => {
   page.end();
 });
 
-it('docs/publishing.md: a rollback', { tags: ['long'] }, async () => {
+it('docs/publishing.md shows a rollback', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.drift(0.9);
@@ -40,7 +40,7 @@ it('docs/publishing.md: a rollback', { tags: ['long'] }, async () => {
   page.end();
 });
 
-it('docs/accepting-drift.md', { tags: ['long'] }, async () => {
+it('docs/accepting-drift.md shows the actual output', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.drift(0.5);
   const page = voices.page('docs/accepting-drift.md');
@@ -48,7 +48,7 @@ it('docs/accepting-drift.md', { tags: ['long'] }, async () => {
   expect(await voices.read('manifests/agents.yaml')).toContain('temperature: 0.5');
 });
 
-it('docs/accepting-drift.md: as a pull request', { tags: ['long'] }, async () => {
+it('docs/accepting-drift.md shows a pull request', { tags: ['long'] }, async () => {
   await using project = await DriftProject.open('github');
   project.edit('day', { llm_config: { temperature: 0.9 } });
   const page = openPage('docs/accepting-drift.md', {
@@ -64,7 +64,7 @@ it('docs/accepting-drift.md: as a pull request', { tags: ['long'] }, async () =>
   expect(project.host.requests).toMatchObject([{ state: 'open' }]);
 });
 
-it('docs/reading.md', { tags: ['long'] }, async () => {
+it('docs/reading.md shows the actual output', { tags: ['long'] }, async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.emulator.dashboard.recordCall({ agent_id: voices.agent });
@@ -81,7 +81,7 @@ it('docs/reading.md', { tags: ['long'] }, async () => {
   page.end();
 });
 
-it('docs/publishing.md: the impact on calls', { tags: ['long'] }, async () => {
+it('docs/publishing.md shows the impact on calls', { tags: ['long'] }, async () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/publishing.md'), 'utf8');
   const [, behaviour = ''] = /--behaviour '([^']*)'/.exec(text) ?? [];
   await using voices = await Voices.open({
@@ -101,14 +101,14 @@ it('docs/publishing.md: the impact on calls', { tags: ['long'] }, async () => {
   page.end();
 });
 
-it('docs/manifests.md', async () => {
+it('docs/manifests.md shows the actual output', async () => {
   await using voices = await Voices.open({ isApplied: false });
   const page = voices.page('docs/manifests.md');
   for (let count = 0; count < 4; count++) await page.next('voxform fmt');
   page.end();
 });
 
-it('docs/emulator.md', async () => {
+it('docs/emulator.md shows the actual output', async () => {
   await using voices = await Voices.open({ isApplied: false });
   const page = voices.page('docs/emulator.md');
   page.skip('voxform emulator');
@@ -116,5 +116,5 @@ it('docs/emulator.md', async () => {
   await page.next('curl');
   page.end();
   await voices.fails('apply', '--auto-approve');
-  expect(voices.emulator.world.agents.size, 'cut after the agent was created').toBe(1);
+  expect(voices.emulator.world.agents.size, 'the connection was cut after the create').toBe(1);
 });

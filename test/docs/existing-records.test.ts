@@ -6,7 +6,7 @@ import { Voices } from './voices.ts';
 const AGENT = '01KDVDNCXR9BT2FXHXPM7MWQFD';
 const WEBHOOK = '01KDVDNGTR2JXWZ6N5NS7D624A';
 
-/** The records of a project without a state, as people who never used voxform have them. */
+/** Returns the records of a project without a state, like those of a new user. */
 async function withoutState() {
   const voices = await Voices.open();
   await rm(path.join(voices.folder.root, '.voxform'), { recursive: true });
@@ -23,7 +23,7 @@ async function withoutState() {
   };
 }
 
-it('docs/adopting.md: single records', { tags: ['long'] }, async () => {
+it('docs/adopting.md imports single records', { tags: ['long'] }, async () => {
   const { voices, stands } = await withoutState();
   await using _ = voices;
   const page = voices.page('docs/adopting.md', 'Import single records');
@@ -37,7 +37,7 @@ it('docs/adopting.md: single records', { tags: ['long'] }, async () => {
   expect((await voices.run('plan', '--output', 'json')).stdout).toContain('"create": 0');
 });
 
-it('docs/adopting.md: a whole workspace', { tags: ['long'] }, async () => {
+it('docs/adopting.md imports a whole workspace', { tags: ['long'] }, async () => {
   const { voices, stands } = await withoutState();
   await using _ = voices;
   const page = voices.page('docs/adopting.md', 'A whole workspace');
@@ -53,7 +53,7 @@ it('docs/adopting.md: a whole workspace', { tags: ['long'] }, async () => {
   page.end();
 });
 
-it('docs/adopting.md: a lost state', async () => {
+it('docs/adopting.md recovers a lost state', async () => {
   const { voices } = await withoutState();
   await using _ = voices;
   const page = voices.page('docs/adopting.md', 'When the state is lost');

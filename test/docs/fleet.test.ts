@@ -12,7 +12,7 @@ import { openPage } from './page.ts';
 
 const ADDRESS = 'voices/clients/acme:production';
 
-it('docs/fleet.md', async () => {
+it('docs/fleet.md shows the actual output', async () => {
   await using production = await startEmulator({ seed: 1 });
   await using staging = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const workspace = ({ url, workspaceId }: typeof staging) =>
@@ -45,7 +45,7 @@ it('docs/fleet.md', async () => {
       ({ status }: { readonly status: string }) => status,
     );
   const until = (wanted: readonly string[]) => expect.poll(statuses, { interval: 50 }).toEqual(wanted);
-  /** The plan that waits replaces the one of the page. */
+  /** Replaces the plan of the page with the pending one. */
   const standFor = async (plan: string) => {
     const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(await fleet('show', ADDRESS)) ?? [];
     page.stand(plan, id);

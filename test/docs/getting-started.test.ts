@@ -51,19 +51,19 @@ it('docs/getting-started.md can be followed from the first command to the last',
   own.dashboard.edit('agents', agent, { prompt_config: { welcome_message: 'Juniper Dental, good day.' } });
   const keys = { STAGING_API_KEY: 'any', OPENAI_API_KEY: 'value-of-OPENAI_API_KEY' };
   const accepted = await command(['accept', '-w', 'staging', '--auto-approve'], { cwd: voices, env: keys });
-  expect(accepted, 'the likeliest edit of all').toMatchObject({ code: 0 });
+  expect(accepted, 'the most likely edit').toMatchObject({ code: 0 });
   expect(await readFile(path.join(voices, 'manifests/agents.yaml'), 'utf8')).toContain('Juniper Dental, good day.');
 
   const written = async <T>(name: string) => parse(await readFile(path.join(voices, name), 'utf8')) as T;
   const { env: inCi, jobs } = await written<Workflow>('.github/workflows/voxform.yml');
   const { workspaces } = await written<ProjectFile>('voxform.yaml');
   const { base_url: url, api_key: key } = workspaces[inCi?.VOXFORM_WORKSPACE ?? ''] ?? {};
-  expect(url, 'CI reaches no workspace on this machine').toBe(own.url);
+  expect(url, 'CI does not use the local workspace').toBe(own.url);
   const named = Object.values(jobs).map(({ steps }) => steps.flatMap(({ env = {} }) => Object.keys(env)));
   expect(named).toEqual(Object.keys(jobs).map(() => [key?.$secret, 'OPENAI_API_KEY']));
 });
 
-it('README.md shows a plan as voxform prints it', async () => {
+it('README.md shows the actual output of a plan', async () => {
   await using local = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder();
   const run = (args: readonly string[]) => command(args, { cwd: folder.root, env: KEYS });
@@ -83,7 +83,7 @@ it('README.md shows a plan as voxform prints it', async () => {
   await page.next('voxform plan');
 });
 
-/** What the page has a person do in the dashboard. */
+/** Performs the steps of the page in the dashboard. Returns the id of the agent. */
 function inTheDashboard({ world, dashboard }: Emulator): string {
   const [agent = ''] = world.agents.keys();
   for (const number of world.numbers.keys()) dashboard.linkNumber(number, { inbound_agent_id: agent });

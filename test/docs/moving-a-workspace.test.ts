@@ -30,7 +30,7 @@ const NOTHING = { create: 0, update: 0, replace: 0, adopt: 0, forget: 0, manual:
 
 const TOTAL = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
 
-it('goes through the guide with a workspace that was made by hand', async () => {
+it('docs/moving-a-workspace.md moves a workspace that was created in the dashboard', async () => {
   await using old = await unmanagedWorkspace();
   let hook: RequestHook = () => undefined;
   await using empty = await startEmulator({
@@ -55,7 +55,7 @@ it('goes through the guide with a workspace that was made by hand', async () => 
 
   const voxform = (args: readonly string[]) => command(args, { cwd: house, env: keys });
   const page = openPage('docs/moving-a-workspace.md', { folder, stands });
-  /** The arguments of the guide's next command. */
+  /** Returns the arguments of the next command in the guide. */
   const fromGuide = (beginning: string) => page.take(`voxform ${beginning}`);
   const guided = (beginning: string) => voxform(fromGuide(beginning));
   const planOf = async (args: readonly string[]): Promise<PlanShown> =>
@@ -64,7 +64,7 @@ it('goes through the guide with a workspace that was made by hand', async () => 
     for (const { email } of users) empty.dashboard.inviteUser({ email });
   };
 
-  /** In a process of its own, which a signal ends at one of its writes. */
+  /** Runs the command in its own process, and sends it a signal at one of its writes. */
   const endedAt = async (write: number, signal: NodeJS.Signals, args: readonly string[]) => {
     const { child, ended } = start(args, { cwd: house, env: keys });
     let left = write;
@@ -91,7 +91,7 @@ it('goes through the guide with a workspace that was made by hand', async () => 
     expect(await guided('apply -w old')).toMatchObject({ code: 0 });
     expect(await guided('plan -w old --detailed-exitcode')).toMatchObject({ code: 0 });
     const writes = old.emulator.requests.filter(({ method }) => method !== 'GET');
-    expect(writes.length, 'by hand alone').toBe(COUNTS.agents + COUNTS.numbers + COUNTS.webhooks);
+    expect(writes.length, 'only the writes of the setup').toBe(COUNTS.agents + COUNTS.numbers + COUNTS.webhooks);
   }
 
   async function prepareTheNewWorkspace(): Promise<void> {
@@ -136,9 +136,9 @@ it('goes through the guide with a workspace that was made by hand', async () => 
     invite(late);
     const last = await guided('migrate --from old --to new --auto-approve');
     expect(last, last.stdout + last.stderr).toMatchObject({ code: 0 });
-    expect(whatIsThere(empty.world), 'everything once, and as in the old one').toEqual({
+    expect(whatIsThere(empty.world), 'the same records as in the old workspace, without duplicates').toEqual({
       ...whatIsThere(old.emulator.world),
-      // Base 20 has another name here, and nobody has linked the numbers yet.
+      // Base 20 has another name here, and the numbers are not linked yet.
       knowledgeBases: expect.arrayContaining(['Questions and answers']),
       links: [],
     });
@@ -157,7 +157,7 @@ it('goes through the guide with a workspace that was made by hand', async () => 
       expect(steps).toContainEqual(expect.stringMatching(link));
       for (const step of steps) {
         const [, number, agent] = link.exec(step) ?? [];
-        // One row of a table that the links of all numbers share.
+        // The links of all numbers share a table with one row per number.
         if (number !== undefined) expect(checklist).toMatch(new RegExp(`\\${number} [^+]* ${agent} ${address}`));
         else expect(checklist).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
       }
@@ -196,12 +196,12 @@ it('goes through the guide with a workspace that was made by hand', async () => 
   await findOnlyLinksInThePlan(checklist);
   await linkTheNumbers();
   await retireTheOldWorkspace();
-  // The other way, without an export.
+  // This is the alternative without an export.
   page.skip('voxform migrate --from old --to new --source live');
   page.end();
 });
 
-/** What a person says who looks in the dashboard for the unknown creates of a plan: the rows of those that are there, and the others. */
+/** Looks up the unknown creates of a plan. Returns the rows for existing records, and the addresses of missing ones. */
 function answersTo(
   { resources }: PlanShown,
   { world }: Emulator,

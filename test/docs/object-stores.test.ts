@@ -9,7 +9,7 @@ import { Voices } from './voices.ts';
 /** @module-tag long */
 
 const missing = ['age-keygen', 'pass', 'gpg'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
-const title = `docs/object-stores.md${missing.length > 0 ? ` (NOT RUN: ${missing} IS MISSING)` : ''}`;
+const title = `docs/object-stores.md shows the actual output${missing.length > 0 ? ` (NOT RUN: ${missing} IS MISSING)` : ''}`;
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -21,7 +21,7 @@ it.skipIf(missing.length > 0)(title, async () => {
   const gnupg = path.join(root, '.gnupg');
   await mkdir(gnupg, { mode: 0o700 });
   const env = { PATH: process.env.PATH ?? '', HOME: root, GNUPGHOME: gnupg };
-  // The SDK and programs that voxform starts read these.
+  // The SDK, and the programs that voxform starts, read these variables.
   const own = { ...env, AWS_ACCESS_KEY_ID: S3_ID, AWS_SECRET_ACCESS_KEY: S3_SECRET };
   for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
   const run = (program: string, ...args: readonly string[]) => execFileSync(program, args, { env, cwd: root });
@@ -45,7 +45,7 @@ it.skipIf(missing.length > 0)(title, async () => {
     expect(withPrompt()).toEqual([]);
     server.requests.length = 0;
     await page.next('voxform plan');
-    // The rights to read are enough.
+    // Read permissions are sufficient.
     expect(new Set(server.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
 
     await voices.run('state', 'unseal');
@@ -54,7 +54,7 @@ it.skipIf(missing.length > 0)(title, async () => {
     page.end();
     expect(withPrompt()).toEqual([]);
     expect((await voices.run('plan')).stdout).toContain('No changes.');
-    await step('a damaged head, as docs/state.md repairs it', async () => {
+    await step('a damaged head is repaired as in docs/state.md', async () => {
       const objects = server.objects('acme-voxform');
       const stored = (end: string) => {
         for (const [name, object] of objects) if (name.endsWith(end)) return [name, object] as const;

@@ -9,31 +9,31 @@ import { type CommandOptions, command } from '../trust/in-process.ts';
 
 interface Shown {
   readonly line: string;
-  /** What the page shows of the output. */
+  /** The output on the page. */
   readonly output: readonly string[];
 }
 
 interface PageOptions {
-  /** Where the commands begin. */
+  /** The folder in which the commands start. */
   readonly folder: Folder;
   readonly env?: Readonly<Record<string, string>>;
-  /** Texts of the page, such as addresses, and those that replace them in this run. */
+  /** Strings of the page, such as addresses, and their replacements in this run. */
   readonly stands?: Readonly<Record<string, string>>;
-  /** Where the commands begin, if not in the folder. */
+  /** The folder in which the commands start, if not `folder`. */
   readonly cwd?: string;
-  /** Only this section of the page. */
+  /** The only section of the page to use. */
   readonly section?: string;
 }
 
 interface NextOptions {
   readonly code?: number;
-  /** What a person types when the command asks. */
+  /** The text that a person types at a prompt. */
   readonly typed?: string;
-  /** Ends a command that runs on, as SIGTERM does, once its log says this. */
+  /** Stops a command with SIGTERM once its log matches this pattern. */
   readonly until?: RegExp;
 }
 
-interface Ran {
+interface CommandOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -41,14 +41,14 @@ interface Ran {
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** The README or a page of docs/, whose commands a test runs in their order, as a person who reads it. */
+/** Opens the README or a page of docs/. A test runs its commands in order, like a reader. */
 export function openPage(name: 'README.md' | `docs/${string}.md`, options: PageOptions): Page {
   return new Page(name, options);
 }
 
 export class Page {
   readonly text: string;
-  readonly #left: Shown[];
+  readonly #remaining: Shown[];
   readonly #options: PageOptions;
   readonly #stands: Map<string, string>;
   readonly #env: Record<string, string>;
@@ -60,7 +60,7 @@ export class Page {
     const [, part = ''] = section === undefined ? ['', whole] : (whole.split(`\n## ${section}\n`) ?? []);
     this.text = section === undefined ? whole : (part.split('\n## ')[0] ?? '');
     expect(this.text, `${name} has the section ${section}`).not.toBe('');
-    this.#left = commandsOf(this.text);
+    this.#remaining = commandsOf(this.text);
     this.#options = options;
     this.#stands = new Map(Object.entries(options.stands ?? {}));
     this.#env = {
@@ -73,7 +73,7 @@ export class Page {
     this.#cwd = options.cwd ?? options.folder.root;
   }
 
-  /** The text of the page's n-th block of a language, from 1. */
+  /** Returns the content of the n-th block of a language on the page, counted from 1. */
   block(language: string, position = 1): string {
     const blocks = [...this.text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
     const [, , text = ''] = blocks.filter(([, each]) => each === language)[position - 1] ?? [];
@@ -81,8 +81,8 @@ export class Page {
     return this.#replaced(text);
   }
 
-  /** Runs the next command, which must begin so, exit with this code and print what the page shows. */
-  async next(beginning: string, { code = 0, typed = 'yes\n', until }: NextOptions = {}): Promise<Ran> {
+  /** Runs the next command, which must start with this text, exit with this code and print the output on the page. */
+  async next(beginning: string, { code = 0, typed = 'yes\n', until }: NextOptions = {}): Promise<CommandOutput> {
     const { line, output } = this.#shift(beginning);
     const ran = await this.#run(this.#replaced(line), { typed, until });
     expect(ran, `${line}\n${ran.stdout}${ran.stderr}`).toMatchObject({ code });
@@ -92,28 +92,28 @@ export class Page {
     return ran;
   }
 
-  /** The next commands, by their beginnings. */
+  /** Runs the next commands, each identified by its first words. */
   async through(...beginnings: readonly string[]): Promise<void> {
     for (const each of beginnings) await this.next(each);
   }
 
-  /** The arguments of the next command, which must begin so, for a test that runs it itself. */
+  /** Returns the arguments of the next command, which must start with this text. The test runs it itself. */
   take(beginning: string): readonly string[] {
     return wordsOf(this.#replaced(this.#shift(beginning).line)).slice(1);
   }
 
-  /** Leaves the next command out, which must begin so: the test did the same in another way. */
+  /** Skips the next command, which must start with this text, because the test replaces it. */
   skip(beginning: string): void {
     this.#shift(beginning);
   }
 
   #shift(beginning: string): Shown {
-    const next = this.#left.shift() ?? { line: '', output: [] };
+    const next = this.#remaining.shift() ?? { line: '', output: [] };
     expect(next.line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
     return next;
   }
 
-  /** Starts the next command, which must begin so and runs until it is disposed of. */
+  /** Starts the next command, which must start with this text. It runs until it is disposed of. */
   start(beginning: string): AsyncDisposable {
     const { line } = this.#shift(beginning);
     const [, ...args] = wordsOf(this.#replaced(line));
@@ -128,17 +128,17 @@ export class Page {
     };
   }
 
-  /** From now on, this text of the page is replaced, such as an id that a command has printed. */
+  /** Replaces a string of the page from now on, such as an id that a command has printed. */
   stand(text: string, own: string): void {
     this.#stands.set(text, own);
   }
 
-  /** Fails if a command of the page was not run. */
+  /** Fails if a command of the page did not run. */
   end(): void {
-    expect(this.#left.map(({ line }) => line)).toEqual([]);
+    expect(this.#remaining.map(({ line }) => line)).toEqual([]);
   }
 
-  async #run(line: string, more: Pick<CommandOptions, 'typed' | 'until'>): Promise<Ran> {
+  async #run(line: string, more: Pick<CommandOptions, 'typed' | 'until'>): Promise<CommandOutput> {
     const nothing = { code: 0, stdout: '', stderr: '' };
     const [word = '', ...args] = wordsOf(line);
     if (isShell(line)) return await this.#inShell(line);
@@ -147,7 +147,7 @@ export class Page {
     else if (word === 'export')
       for (const each of args) {
         const [name = '', value = ''] = each.split('=');
-        // Dots stand for values that the reader has.
+        // Dots replace values that the reader has.
         if (!/^(…|\.\.\.)$/.test(value)) this.#env[name] = value;
         else this.#env[name] ??= `value-of-${name}`;
       }
@@ -156,8 +156,8 @@ export class Page {
     return nothing;
   }
 
-  /** In a real shell, where `voxform` is the built command. Variables and folders that it sets remain. */
-  async #inShell(line: string): Promise<Ran> {
+  /** Runs a line in a real shell, with `voxform` as the built command. Its variables and its folder remain. */
+  async #inShell(line: string): Promise<CommandOutput> {
     const { folder } = this.#options;
     const main = path.join(inject('built'), 'main.js');
     await folder.write('.bin/voxform', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
@@ -184,7 +184,7 @@ export class Page {
     return [...this.#stands].reduce((all, [from, to]) => all.replaceAll(from, to), text);
   }
 
-  /** The lines without what differs between two runs: ids, times, durations, folders. */
+  /** Returns the lines without values that differ between two runs: ids, times, durations, folders. */
   #comparable(text: string): string[] {
     const own = [...this.#stands].reduce((all, [from, to]) => all.replaceAll(to, from), text);
     return own
@@ -201,7 +201,7 @@ export class Page {
   }
 }
 
-/** The commands of the `console` blocks of a text, with what is shown of their output. */
+/** Returns the commands of the `console` blocks in a page, with their output. */
 function commandsOf(text: string): Shown[] {
   return [...text.matchAll(/^```console\n([\s\S]*?)^```$/gm)]
     .flatMap(([, block = '']) => `\n${block}`.split('\n$ ').slice(1))
@@ -217,13 +217,13 @@ function isShell(line: string): boolean {
   return /[|><;`$]|&&|^\w+=/.test(line.replaceAll(/'[^']*'/g, ''));
 }
 
-/** The words of a command without expansions. */
+/** Returns the words of a command without expansions. */
 function wordsOf(line: string): string[] {
   const words = [...line.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) => word);
   return words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
 }
 
-/** The lines that do not follow each other, in their order, in what was printed. */
+/** Returns the lines that are not in the output, in the same order. */
 function notInOrder(shown: readonly string[], printed: readonly string[]): string[] {
   let from = 0;
   return shown.filter((line) => {

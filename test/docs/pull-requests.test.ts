@@ -12,7 +12,7 @@ import { openPage } from './page.ts';
 
 const MANIFEST = 'clients/acme/manifests/day.yaml';
 
-it('docs/pull-requests.md', async () => {
+it('docs/pull-requests.md shows the actual output', async () => {
   await using emulator = await startEmulator({ seed: 1 });
   const { url: base, workspaceId } = emulator;
   await using host = await FakeGithub.start({

@@ -7,7 +7,7 @@ import { Voices } from './voices.ts';
 
 /** @module-tag long */
 
-it('docs/policies.md', async () => {
+it('docs/policies.md shows the actual output', async () => {
   await using voices = await Voices.open();
   const page = voices.page('docs/policies.md');
   const project = await voices.read('voxform.yaml');
@@ -28,7 +28,7 @@ it('docs/policies.md', async () => {
 
 const WORKSPACE = { workspace: 'staging', isApplied: false };
 
-it('docs/state.md: commands, and orphans', async () => {
+it('docs/state.md shows commands and orphans', async () => {
   await using voices = await Voices.open(WORKSPACE);
   await voices.run('apply', '--auto-approve');
   const commands = voices.page('docs/state.md', 'Commands');
@@ -46,7 +46,7 @@ it('docs/state.md: commands, and orphans', async () => {
 it.each([
   { cut: 'after', taken: 'voxform import', left: 'voxform state resolve' },
   { cut: 'before', taken: 'voxform state resolve', left: 'voxform import' },
-])('docs/state.md: a create whose connection broke $cut it was carried out', async ({ cut, taken, left }) => {
+])('docs/state.md resolves a create whose connection was cut $cut the commit', async ({ cut, taken, left }) => {
   await using voices = await Voices.open(WORKSPACE);
   const page = voices.page('docs/state.md', 'Unknown creates');
   await fetch(`${voices.emulator.url}/__emulator/faults`, {
@@ -56,7 +56,7 @@ it.each([
   });
   await voices.fails('apply', '--auto-approve');
   page.stand('01KDVDNCXR9BT2FXHXPM7MWQFD', voices.agent);
-  // One of the two, in the order of the page.
+  // The page shows both commands. Only one of them applies here.
   if (cut === 'before') page.skip(left);
   await page.next(taken);
   if (cut === 'after') page.skip(left);
@@ -65,7 +65,7 @@ it.each([
   expect(voices.emulator.world.agents.size).toBe(1);
 });
 
-it('docs/state.md: damaged, older and moved states', async () => {
+it('docs/state.md repairs damaged, older and moved states', async () => {
   await using voices = await Voices.open(WORKSPACE);
   const folder = path.join(voices.folder.root, '.voxform');
   const state = path.join(folder, 'staging.state.json');
@@ -100,7 +100,7 @@ it('docs/state.md: damaged, older and moved states', async () => {
   expect((await voices.run('plan')).stdout).toContain('No changes.');
 });
 
-it('docs/shared-states.md: Git', async () => {
+it('docs/shared-states.md shows a state in Git', async () => {
   await using voices = await Voices.open(WORKSPACE);
   newRepository(voices.folder.root);
   await voices.edit('voxform.yaml', '{ backend: local }', '{ backend: git }');
@@ -110,7 +110,7 @@ it('docs/shared-states.md: Git', async () => {
   page.end();
 });
 
-it('docs/shared-states.md: PostgreSQL', async () => {
+it('docs/shared-states.md shows a state in PostgreSQL', async () => {
   const { url } = await freshDatabase();
   await using voices = await Voices.open({ ...WORKSPACE, env: { STATE_URL: url } });
   const page = voices.page('docs/shared-states.md', 'PostgreSQL');
@@ -122,7 +122,7 @@ it('docs/shared-states.md: PostgreSQL', async () => {
   page.end();
 });
 
-it('docs/ci.md: the state', async () => {
+it('docs/ci.md moves the state', async () => {
   await using voices = await Voices.open({ ...WORKSPACE, isApplied: true });
   newRepository(voices.folder.root);
   git(voices.folder.root, 'config', 'user.name', 'Ann');
@@ -136,7 +136,7 @@ it('docs/ci.md: the state', async () => {
   expect((await voices.run('plan')).stdout).toContain('No changes.');
 });
 
-it('docs/watching.md', async () => {
+it('docs/watching.md shows the actual output', async () => {
   await using voices = await Voices.open();
   const { root } = voices.folder;
   const page = voices.page('docs/watching.md');

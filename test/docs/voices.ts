@@ -11,16 +11,16 @@ interface VoicesOptions {
   readonly seed?: string;
   readonly behaviour?: BehaviourPatch;
   readonly isApplied?: boolean;
-  /** The name of its workspace, in place of `local`. */
+  /** The name of its workspace, if not `local`. */
   readonly workspace?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** More texts of the page, and those that replace them. */
+  /** Further strings of the page and their replacements. */
   readonly stands?: Readonly<Record<string, string>>;
 }
 
 const KEYS = { LOCAL_API_KEY: 'anything', OPENAI_API_KEY: 'anything' };
 
-/** The project that `voxform init voices` writes, which the pages continue, and the emulator that it uses. */
+/** The project that `voxform init voices` writes, on which the pages are based, and its emulator. */
 export class Voices implements AsyncDisposable {
   readonly emulator: Emulator;
   readonly folder: Folder;
@@ -56,7 +56,7 @@ export class Voices implements AsyncDisposable {
     this.#stands = { 'http://127.0.0.1:4010': emulator.url, ...stands };
   }
 
-  /** The id of its only agent. */
+  /** Returns the id of its only agent. */
   get agent(): string {
     return [...this.emulator.world.agents.keys()][0] ?? '';
   }
@@ -91,7 +91,7 @@ export class Voices implements AsyncDisposable {
     return readFile(path.join(this.folder.root, name), 'utf8');
   }
 
-  /** Somebody changes the agent in the dashboard. */
+  /** Changes the agent in the dashboard. */
   drift(temperature: number): void {
     this.emulator.dashboard.edit('agents', this.agent, { llm_config: { temperature } });
   }

@@ -64,7 +64,7 @@ it('docs/workspaces.md leads from an existing workspace to staging and productio
   page.end();
 });
 
-it('blocks ids of another workspace in one message, and ignores them in a workspace with ids of its own', async () => {
+it('plan blocks ids of another workspace in one message, and ignores them in a workspace with its own ids', async () => {
   await using folder = await temporaryFolder();
   const ignoring = openPage('docs/workspaces.md', { folder }).block('yaml', 2);
   const names = Array.from({ length: 9 }, (_, index) => `line-${index}`);
