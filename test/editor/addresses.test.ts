@@ -32,7 +32,7 @@ policies:
   'day.md': 'Be nice.\n',
 };
 
-/** The text of each place, with its file. */
+/** Returns each location as file, line and text. */
 async function found(file: string, word: string, find: 'definitions' | 'references'): Promise<string[]> {
   using project = new TemporaryProject(FILES);
   const snapshot = await openSnapshot(project.root, { workspace: 'test' });
@@ -48,30 +48,30 @@ async function found(file: string, word: string, find: 'definitions' | 'referenc
   });
 }
 
-describe('definitions', () => {
+describe('definitionsAt', () => {
   it.each([
-    ['of a reference', 'manifests/n.yaml', 'Agent/d', ['manifests/a.yaml:4 day']],
-    ['of a patch', 'voxform.yaml', '"Agent/d', ['manifests/a.yaml:4 day']],
-    ['of a skip', 'voxform.yaml', '[Agent/n', ['manifests/a.yaml:12 night']],
-    ['of a former name', 'manifests/c.yaml', '- ol', ['manifests/c.yaml:4 new']],
-    ['of a name in a rule', 'voxform.yaml', 'in ["da', ['manifests/a.yaml:4 day']],
+    ['a reference', 'manifests/n.yaml', 'Agent/d', ['manifests/a.yaml:4 day']],
+    ['a patch', 'voxform.yaml', '"Agent/d', ['manifests/a.yaml:4 day']],
+    ['a skip', 'voxform.yaml', '[Agent/n', ['manifests/a.yaml:12 night']],
+    ['a former name', 'manifests/c.yaml', '- ol', ['manifests/c.yaml:4 new']],
+    ['a name in a rule', 'voxform.yaml', 'in ["da', ['manifests/a.yaml:4 day']],
     [
-      'of a variable, that of the selected workspace first',
+      'a variable, with the selected workspace first',
       'manifests/a.yaml',
       '$var: com',
       ['voxform.yaml:7 company', 'voxform.yaml:13 company'],
     ],
-    ['of a file', 'manifests/a.yaml', '../d', ['day.md:1 ']],
-    ['of a workspace', 'voxform.yaml', 'default_workspace: ot', ['voxform.yaml:10 other']],
-    ['of anything else', 'manifests/a.yaml', 'apiVer', []],
-  ])('%s', async (_, file, word, expected) => {
+    ['a file', 'manifests/a.yaml', '../d', ['day.md:1 ']],
+    ['a workspace', 'voxform.yaml', 'default_workspace: ot', ['voxform.yaml:10 other']],
+    ['nothing for other words', 'manifests/a.yaml', 'apiVer', []],
+  ])('finds %s', async (_, file, word, expected) => {
     expect(await found(file, word, 'definitions')).toEqual(expected);
   });
 
   it.each([
     ['call-centre', 'staging'],
     ['migration', 'trial'],
-  ])('lead from every reference of %s to the name of what it refers to', async (name, workspace) => {
+  ])('finds the target of every reference in %s', async (name, workspace) => {
     const snapshot = await openSnapshot(path.resolve(import.meta.dirname, '../../examples', name), {
       workspace,
     });
@@ -88,8 +88,8 @@ describe('definitions', () => {
   });
 });
 
-describe('references', () => {
-  it('are found in every kind of place, from the name on', async () => {
+describe('referencesAt', () => {
+  it('finds a resource in every kind of location', async () => {
     expect(await found('manifests/a.yaml', 'name: d', 'references')).toEqual([
       'manifests/a.yaml:4 day',
       'manifests/n.yaml:7 Agent/day',
@@ -111,12 +111,12 @@ describe('references', () => {
     ['a file, from its text', 'day.md', 'nice', prompt],
     ['a workspace', 'voxform.yaml', 'default_workspace: ot', workspace],
     ['a workspace, from its name', 'voxform.yaml', '  oth', workspace],
-    ['nothing else', 'manifests/a.yaml', 'apiVer', []],
-  ])('of %s', async (_, file, word, expected) => {
+    ['other words', 'manifests/a.yaml', 'apiVer', []],
+  ])('finds references to %s', async (_, file, word, expected) => {
     expect(await found(file, word, 'references')).toEqual(expected);
   });
 
-  it('of a variable leave out its settings', async () => {
+  it('omits the settings of a variable without declarations', async () => {
     using project = new TemporaryProject(FILES);
     const snapshot = await openSnapshot(project.root, { workspace: 'test' });
     const offset = FILES['voxform.yaml'].indexOf('company');
@@ -124,7 +124,7 @@ describe('references', () => {
     expect(places.map(({ file }) => file)).toEqual(['manifests/a.yaml']);
   });
 
-  it('are found in a file that is broken', async () => {
+  it('finds references in an invalid file', async () => {
     using project = new TemporaryProject(FILES);
     const texts = {
       'manifests/n.yaml': `${FILES['manifests/n.yaml']}  nickname: [\n---\nspec: { inbound_agent_id: { $ref: Agent/day`,
@@ -139,7 +139,7 @@ describe('references', () => {
   });
 });
 
-describe('literals of a rule', () => {
+describe('literalsIn', () => {
   it.each([
     ['name == "day"', [{ value: 'day', comparedWith: 'name', offset: 9 }]],
     ['"day" != resource.name', [{ value: 'day', comparedWith: 'name', offset: 1 }]],
@@ -162,7 +162,7 @@ describe('literals of a rule', () => {
     ],
     ['name == "d\\u0061y"', [{ value: 'day', comparedWith: 'name', offset: undefined }]],
     ['name ==', []],
-  ])('%s', (condition, expected) => {
+  ])('finds the literals in %s', (condition, expected) => {
     const literals = literalsIn(condition);
     expect(literals).toMatchObject(expected);
     expect(literals).toHaveLength(expected.length);

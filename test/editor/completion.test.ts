@@ -12,9 +12,9 @@ import { openSnapshot } from './open-snapshot.ts';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../examples');
 
-/** Where the cursor stands. */
+/** The position of the cursor. */
 const CURSOR = '‸';
-/** At the end of a list of suggestions: others may follow. */
+/** At the end of a list of suggestions: further suggestions are allowed. */
 const MORE = '…';
 
 const PROJECT = `${PLAIN_PROJECT.replace('version: 1', 'version: 1\nmanifests: [manifests/**/*.yaml, manifests/**/*.json, "!./manifests/b/**"]')}    vars: { company: Acme, hooks: https://hooks.example.com }
@@ -52,7 +52,7 @@ const FILES = {
   'prompts/team.txt': 'KEY=another\n',
 };
 
-/** What is suggested at the cursor of a text, which stands for a file of a small project that was valid before. */
+/** Returns the suggestions at the cursor in a text, as the new content of a file in a small, formerly valid project. */
 async function suggested(text: string, file = 'manifests/new.yaml'): Promise<readonly Suggestion[]> {
   using project = new TemporaryProject(FILES);
   const offset = text.indexOf(CURSOR);
@@ -67,36 +67,36 @@ const number = (spec: string): string =>
 describe('completion', () => {
   it.each<[reason: string, text: string, labels: readonly string[], file?: string]>([
     [
-      'an empty manifest has a manifest of each kind, and its keys',
+      'manifests of each kind, and keys, in an empty manifest',
       '‸',
       ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser', 'apiVersion', 'kind', 'metadata', 'spec'],
     ],
-    ['the kinds', 'kind: ‸', ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser']],
+    ['kinds', 'kind: ‸', ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser']],
     [
       'fields of the kind',
       'kind: PhoneNumber\nspec:\n  ‸',
       ['number', 'nickname', 'inbound_agent_id', 'outbound_agent_id'],
     ],
+    ['missing fields', number('  number: "+1"\n  ‸\n  nickname: x\n'), ['inbound_agent_id', 'outbound_agent_id']],
     [
-      'fields that are not there yet',
-      number('  number: "+1"\n  ‸\n  nickname: x\n'),
-      ['inbound_agent_id', 'outbound_agent_id'],
-    ],
-    [
-      'in brackets',
+      'fields in brackets',
       'kind: PhoneNumber\nspec: { number: "+1", ‸',
       ['nickname', 'inbound_agent_id', 'outbound_agent_id'],
     ],
     [
-      'the word that is typed may become another one',
+      'other fields in place of the current word',
       number('  number‸: "+1"\n  nickname: x\n'),
       ['number', 'inbound_agent_id', 'outbound_agent_id'],
     ],
-    ['addresses of the kind that the field refers to', number('  inbound_agent_id: { $ref: ‸ }'), ['Agent/day']],
-    ['in quotes', number('  inbound_agent_id: { $ref: "Ag‸" }'), ['Agent/day']],
-    ['whole references', number('  inbound_agent_id: ‸'), ['null', '$ref: Agent/day', '$var: company', '$var: hooks']],
+    ['addresses of the kind to which the field refers', number('  inbound_agent_id: { $ref: ‸ }'), ['Agent/day']],
+    ['addresses in quotes', number('  inbound_agent_id: { $ref: "Ag‸" }'), ['Agent/day']],
     [
-      'what no manifest declares, where another one refers to it',
+      'complete references',
+      number('  inbound_agent_id: ‸'),
+      ['null', '$ref: Agent/day', '$var: company', '$var: hooks'],
+    ],
+    [
+      'undeclared names to which another manifest refers',
       'kind: Agent\nspec:\n  llm_config:\n    knowledge_base_ids:\n      - $ref: ‸',
       ['KnowledgeBase/Opening hours'],
     ],
@@ -108,25 +108,25 @@ describe('completion', () => {
       ['../prompts/day.md', '../prompts/shared/'],
     ],
     [
-      'no file of secrets',
+      'no files with secrets',
       'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/keys/‸ }',
       ['../prompts/day.md'],
     ],
-    ['the way up', 'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }', ['../', '../prompts/day.md']],
+    ['parent folders', 'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }', ['../', '../prompts/day.md']],
     [
       'enumerations',
       'kind: WorkspaceUser\nspec:\n  role: ‸',
       ['owner', 'admin', 'developer', 'member', '$var: company', '$var: hooks'],
     ],
     [
-      'values that the project has in the field',
+      'values of the same field in the project',
       'kind: Agent\nspec:\n  llm_config:\n    provider: ‸',
       ['azure', '$var: company', '$var: hooks'],
     ],
     ['true and false', 'kind: Webhook\nspec:\n  check_https: ‸', ['true', 'false', '$var: company', '$var: hooks']],
     ['labels of the project', 'kind: Agent\nmetadata:\n  labels: { team: ‸ }', ['front']],
     [
-      'JSON',
+      'addresses in JSON',
       '{"kind": "PhoneNumber", "spec": {"inbound_agent_id": {"$ref": "‸"}}}',
       ['Agent/day'],
       'manifests/new.json',
@@ -152,12 +152,17 @@ describe('completion', () => {
       'voxform.yaml',
     ],
     [
-      'settings of the chosen backend',
+      'settings of the selected backend',
       'version: 1\nstate: { backend: git, ‸ }',
       ['remote', 'ref', 'seal'],
       'voxform.yaml',
     ],
-    ['the file of a fleet', 'version: 1\nworkspaces:\n  "*": { mode: ‸', ['report', 'apply', 'approve'], 'fleet.yaml'],
+    [
+      'modes in a fleet file',
+      'version: 1\nworkspaces:\n  "*": { mode: ‸',
+      ['report', 'apply', 'approve'],
+      'fleet.yaml',
+    ],
     [
       'variables and functions of a condition',
       "policies:\n  - name: a\n    kind: PhoneNumber\n    deny: 'has(spec.number) && si‸",
@@ -177,41 +182,41 @@ describe('completion', () => {
       'policies.yaml',
     ],
     [
-      'functions of a text in a condition',
+      'functions of a string in a condition',
       'policies:\n  - name: a\n    deny: name.‸',
       ['size', 'contains', 'startsWith', MORE],
       'policies.yaml',
     ],
     [
-      'a condition of several lines',
+      'fields in a condition of several lines',
       'policies:\n  - name: a\n    kind: PhoneNumber\n    deny: |\n      has(spec.number) &&\n      spec.ni‸',
       ['number', 'nickname', 'inbound_agent_id', 'outbound_agent_id'],
       'policies.yaml',
     ],
     [
-      'a text in a condition of several lines',
+      'nothing in a string in a condition of several lines',
       'policies:\n  - name: a\n    deny: >-\n      name ==\n      "na‸',
       [],
       'policies.yaml',
     ],
-    ['a text in a condition', 'policies:\n  - name: a\n    deny: name == "a‸', [], 'policies.yaml'],
-    ['a file of policies', 'policies:\n  - name: a\n    on: ‸', ['manifest', 'plan'], 'policies.yaml'],
-  ])('%s', async (_, text, labels, file) => {
+    ['nothing in a string in a condition', 'policies:\n  - name: a\n    deny: name == "a‸', [], 'policies.yaml'],
+    ['values in a policy file', 'policies:\n  - name: a\n    on: ‸', ['manifest', 'plan'], 'policies.yaml'],
+  ])('suggests %s', async (_, text, labels, file) => {
     const found = (await suggested(text, file)).map(({ label }) => label);
-    const isWhole = labels.at(-1) !== MORE;
-    if (isWhole) expect(found).toEqual(labels);
+    const isComplete = labels.at(-1) !== MORE;
+    if (isComplete) expect(found).toEqual(labels);
     else expect(found).toEqual(expect.arrayContaining(labels.slice(0, -1)));
   });
 
   it.each([
     ['a comment', 'kind: Agent\n# ki‸'],
-    ['a block of text', 'kind: Agent\nspec:\n  name: |\n    Ag‸'],
-    ['a text over several lines', 'kind: Agent\nspec:\n  name: "a\n    b‸"'],
+    ['a block scalar', 'kind: Agent\nspec:\n  name: |\n    Ag‸'],
+    ['a string over several lines', 'kind: Agent\nspec:\n  name: "a\n    b‸"'],
     [
-      'a resource that the workspace skips is not referred to',
+      'a reference to a resource that the workspace skips',
       number('  inbound_agent_id: { $ref: Agent/aw‸ }').replace('day', ''),
     ],
-  ])('has nothing to say of %s', async (_, text) => {
+  ])('suggests nothing in %s', async (_, text) => {
     expect((await suggested(text)).filter(({ label }) => label !== 'Agent/day')).toEqual([]);
   });
 
@@ -224,18 +229,23 @@ describe('completion', () => {
     ],
     ['the middle of a word', number('  inbound_agent_id: { $ref: Agent/d‸own }\n'), 'Agent/day', '{ $ref: Agent/day }'],
     ['quotes', number("  inbound_agent_id: { $ref: 'Agent/d‸own' }\n"), 'Agent/day', "{ $ref: 'Agent/day' }"],
-    ['quotes that are open', number('  inbound_agent_id: { $ref: "Agent/‸\n'), 'Agent/day', '{ $ref: "Agent/day"'],
+    ['open quotes', number('  inbound_agent_id: { $ref: "Agent/‸\n'), 'Agent/day', '{ $ref: "Agent/day"'],
     ['a key with its colon', number('  inb‸: x\n'), 'inbound_agent_id', '  inbound_agent_id: x\n'],
-    ['a key without', number('  inb‸\n  nickname: x\n'), 'inbound_agent_id', '  inbound_agent_id: \n  nickname: x\n'],
+    [
+      'a key without a colon',
+      number('  inb‸\n  nickname: x\n'),
+      'inbound_agent_id',
+      '  inbound_agent_id: \n  nickname: x\n',
+    ],
     ['CRLF', number('  inb‸\r\n  nickname: x\r\n'), 'inbound_agent_id', '  inbound_agent_id: \r\n  nickname: x\r\n'],
     [
-      'characters of two units',
+      'characters of two UTF-16 units',
       number('  nickname: 🦜 é\n  inb‸\n'),
       'inbound_agent_id',
       '🦜 é\n  inbound_agent_id: \n',
     ],
     [
-      'a name with blanks',
+      'a name with spaces',
       'kind: Agent\nspec: { llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/Op‸ening }] } }',
       'KnowledgeBase/Opening hours',
       '[{ $ref: KnowledgeBase/Opening hours }]',
@@ -252,7 +262,7 @@ describe('completion', () => {
       'inbound_agent_id',
       'spec:\n  inbound_agent_id: ',
     ],
-  ])('writes into %s', async (_, text, label, expected) => {
+  ])('inserts a suggestion into %s', async (_, text, label, expected) => {
     const chosen = (await suggested(text)).find((each) => each.label === label);
     if (chosen === undefined) throw new Error(`${label} is not suggested`);
     const edited = applySplices(text.replace(CURSOR, ''), [{ ...chosen.range, text: chosen.newText }]);
@@ -262,12 +272,12 @@ describe('completion', () => {
   it.each([
     ['a prompt', 'prompts/day.md', '‸'],
     ['the file of another tool', 'compose.yaml', 'services:\n  ‸'],
-    ['a file that the patterns leave out', 'manifests/b/c.txt.yaml', 'na‸'],
-  ])('leaves %s alone', async (_, file, text) => {
+    ['a file that the patterns exclude', 'manifests/b/c.txt.yaml', 'na‸'],
+  ])('suggests nothing in %s', async (_, file, text) => {
     expect(await suggested(text, file)).toEqual([]);
   });
 
-  it('helps with a manifest that no pattern names', async () => {
+  it('works in a manifest that matches no pattern', async () => {
     const found = await suggested('apiVersion: voxform/v1\nkind: ‸', 'elsewhere/a.yaml');
     expect(found.map(({ label }) => label)).toContain('Agent');
   });
@@ -291,7 +301,7 @@ describe('completion', () => {
     expect(count).toBeGreaterThan(2);
   });
 
-  it('never shows the value of a secret', async () => {
+  it('never contains the value of a secret', async () => {
     using project = new TemporaryProject({
       ...FILES,
       'voxform.yaml': PROJECT.replace('company: Acme', 'company: { $secret: COMPANY }'),
@@ -304,17 +314,17 @@ describe('completion', () => {
   });
 });
 
-/** Of a file: a larger one is looked at in steps. */
-const MOST_OFFSETS = 25;
+/** The maximum number of tested offsets in a file. A larger file is tested at intervals. */
+const MAX_OFFSETS = 25;
 
-describe('what is broken while it is typed', () => {
+describe('completion in an invalid file', () => {
   it.each([
     ['call-centre', 'staging'],
     ['migration', 'trial'],
     ['quickstart', undefined],
     ['policies', undefined],
   ])(
-    'does no harm in any place of the example %s, nor where the file ends there',
+    'does not fail at any position of the example %s, or if the file ends there',
     { tags: ['long'] },
     async (name, workspace) => {
       const root = path.join(EXAMPLES, name);
@@ -324,7 +334,7 @@ describe('what is broken while it is typed', () => {
       let count = 0;
       for (const file of files) {
         const text = snapshot.textOf(file) ?? '';
-        const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
+        const step = Math.max(1, Math.floor(text.length / MAX_OFFSETS));
         for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
           count += suggestionsAt(snapshot, file, offset).length;
           texts[file] = text.slice(0, offset);
@@ -338,7 +348,7 @@ describe('what is broken while it is typed', () => {
     },
   );
 
-  it('does no harm in any text', async () => {
+  it('does not fail in any text', async () => {
     using project = new TemporaryProject(FILES);
     const texts: Record<string, string> = {};
     const snapshot = await openSnapshot(project.root, { texts, workspace: 'test' });

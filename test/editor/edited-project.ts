@@ -10,7 +10,7 @@ export const agent = agentManifest('day');
 
 export const misspelt = agent.replace('  name: day\n  prompt', '  nmae: day\n  prompt');
 
-/** A project with these files; without a file that is undefined. */
+/** Creates a project with these files, except those that are undefined. */
 export function editedProject(files: Readonly<Record<string, string | undefined>>): Promise<Folder> {
   const all = Object.entries({ 'voxform.yaml': projectText, ...files });
   return temporaryFolder(Object.fromEntries(all.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))));

@@ -10,7 +10,7 @@ it.each([
   { file: 'voice/node_modules/x/package.json', isLoaded: false },
   { file: '.env', isLoaded: true },
   { file: 'manifests/.keep', isLoaded: true },
-])('loads a project again after a change of $file: $isLoaded', async ({ file, isLoaded }) => {
+])('EditorSession reloads a project after a change of $file: $isLoaded', async ({ file, isLoaded }) => {
   await using folder = await editedProject({ 'manifests/a.yaml': agent });
   const session = new EditorSession(
     {

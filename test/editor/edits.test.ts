@@ -92,7 +92,7 @@ describe('a fix', () => {
       has: '{ $ref: Agent/day }',
     },
     {
-      reason: 'a name where an id belongs',
+      reason: 'a name in place of an id',
       files: { 'manifests/b.yaml': agent, [a]: number('number: "+12025550101", inbound_agent_id: day') },
       title: 'Change to { $ref: Agent/day }',
       has: 'inbound_agent_id: { $ref: Agent/day } }',
@@ -107,25 +107,25 @@ describe('a fix', () => {
       has: '{ $var: company }',
     },
     {
-      reason: 'a form',
+      reason: 'a special key',
       files: { [a]: agent.replace('"Be kind."', '{ $secrt: KEY }') },
       title: 'Change to $secret',
       has: '{ $secret: KEY }',
     },
     {
-      reason: 'no quotes',
+      reason: 'missing quotes',
       files: { [a]: number('number: +12025550101') },
       title: 'Add quotes',
       has: 'number: "+12025550101" }',
     },
     {
-      reason: 'quotes',
+      reason: 'unnecessary quotes',
       files: { [a]: agent.replace('prompt_config:', 'llm_config: { temperature: "0.5" }\n  prompt_config:') },
       title: 'Remove the quotes',
       has: 'temperature: 0.5 }',
     },
     {
-      reason: 'a patch for no resource',
+      reason: 'a patch for an unknown resource',
       file: 'voxform.yaml',
       files: { [a]: agent, 'voxform.yaml': `${projectText}    patches: { Agent/dya: { name: x } }\n` },
       title: 'Change to Agent/day',
@@ -145,7 +145,7 @@ describe('a fix', () => {
     expect(others).toEqual([]);
   });
 
-  it('is offered for nothing that has no certain one', async () => {
+  it('is only offered if it is unambiguous', async () => {
     expect(await fixed({ [a]: agent.replace('"Be kind."', '[]') }, a)).toEqual([]);
     expect(await fixed({ [a]: agent.replace('name: day\n  prompt', '|\n  prompt') }, a)).toEqual([]);
   });
@@ -173,7 +173,7 @@ describe('formatting', () => {
       name: 'a.json',
       text: '{ "kind": "Agent", "apiVersion": "voxform/v1", "metadata": { "name": "day" }, "spec": { "name": "day" } }',
     },
-  ])('is that of fmt: $reason', async ({ name, text }) => {
+  ])('equals that of fmt: $reason', async ({ name, text }) => {
     const file = `manifests/${name}`;
     await using folder = await editedProject({ [file]: text });
     await using editor = await TestEditor.open(folder.root);
@@ -186,7 +186,7 @@ describe('formatting', () => {
     expect(changed(text, edits ?? [])).toBe(await readFile(path.join(folder.root, file), 'utf8'));
   });
 
-  it('leaves a text alone that is broken', async () => {
+  it('leaves an invalid file unchanged', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', 'kind: [');
@@ -195,7 +195,7 @@ describe('formatting', () => {
     expect(await editor.connection.sendRequest(DocumentFormattingRequest.type, { textDocument, options })).toEqual([]);
   });
 
-  it('is for the files of the project only', async () => {
+  it('is limited to the files of the project', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     const options = { tabSize: 2, insertSpaces: true };
@@ -207,7 +207,7 @@ describe('formatting', () => {
     }
   });
 
-  it('is offered by the patterns of the project, where the editor can choose files', async () => {
+  it('is registered for the patterns of the project if the editor supports this', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     const editor = TestEditor.start(folder.root);
     const offered: string[] = [];

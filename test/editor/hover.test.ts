@@ -51,49 +51,49 @@ async function hover(
 describe('hover', () => {
   it.each<[reason: string, file: string, word: string, expected: readonly string[]]>([
     [
-      'a field has its text, and what the workspace makes of it',
+      'the description of a field, and its value in the workspace',
       'manifests/a.yaml',
       'temp',
       ['`Agent.llm_config.temperature`: number', 'Temperature (range', 'In test: `0.2`'],
     ],
-    ['a field has its treatment', 'manifests/a.yaml', 'api_k', ['Write-only: compared by fingerprint']],
-    ['so has its value', 'manifests/a.yaml', '0.7', ['`Agent.llm_config.temperature`: number']],
-    ['metadata', 'manifests/a.yaml', 'nam', ['`metadata.name`: text, required']],
-    ['the head of a manifest', 'manifests/a.yaml', 'kin', ['`kind`', 'A voice agent']],
+    ['how a field is compared', 'manifests/a.yaml', 'api_k', ['Write-only: compared by fingerprint']],
+    ['the description of a field at its value', 'manifests/a.yaml', '0.7', ['`Agent.llm_config.temperature`: number']],
+    ['the description of metadata', 'manifests/a.yaml', 'nam', ['`metadata.name`: text, required']],
+    ['the description of a kind', 'manifests/a.yaml', 'kin', ['`kind`', 'A voice agent']],
     [
-      'a variable has its value in each workspace',
+      'the value of a variable in each workspace',
       'manifests/a.yaml',
       '$var: com',
       ['In test: `Acme`\n\nIn other: `Bcme`'],
     ],
-    ['a join has what it comes to', 'manifests/a.yaml', '$jo', ['In test: `Acme line`']],
-    ['a file has its beginning', 'manifests/a.yaml', '../day', ['````\nLine 0 of ``` code', '… 8 more lines\n````']],
-    ['a reference has where it leads', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: `manifests/a.yaml:1`']],
-    ['a patch has the field of the kind', 'voxform.yaml', 'temper', ['`Agent.llm_config.temperature`: number']],
+    ['the result of a join', 'manifests/a.yaml', '$jo', ['In test: `Acme line`']],
+    ['the beginning of a file', 'manifests/a.yaml', '../day', ['````\nLine 0 of ``` code', '… 8 more lines\n````']],
+    ['the target of a reference', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: `manifests/a.yaml:1`']],
+    ['the description of a field in a patch', 'voxform.yaml', 'temper', ['`Agent.llm_config.temperature`: number']],
     [
-      'a setting has its text',
+      'the description of a setting',
       'voxform.yaml',
       'base_u',
       ['`project.workspaces.<name>.base_url`', 'Base URL of the platform'],
     ],
-    ['so has one of a fleet', 'fleet.yaml', 'reten', ['Time for which runs are kept']],
-  ])('%s', async (_, file, word, expected) => {
+    ['the description of a fleet setting', 'fleet.yaml', 'reten', ['Time for which runs are kept']],
+  ])('contains %s', async (_, file, word, expected) => {
     const text = await hover(file, word);
     for (const each of expected) expect(text).toContain(each);
   });
 
   it.each([
     ['an unknown field', 'manifests/a.yaml', 'modl'],
-    ['a mark', 'manifests/a.yaml', 'spec:'],
-  ])('says nothing of %s', async (_, file, word) => {
+    ['a top-level key', 'manifests/a.yaml', 'spec:'],
+  ])('is empty for %s', async (_, file, word) => {
     expect(await hover(file, word)).toBe('');
   });
 
   it.each([
-    ['in the folder for secrets', 'manifests/b.yaml', 'secrets/KE', ''],
-    ['outside of the project', 'manifests/b.yaml', '../outsid', ''],
-    ['with a secret in it', 'manifests/c.yaml', '../lea', 'Say (secret).'],
-  ])('does not show what is in a file %s', async (_, file, word, expected) => {
+    ['in the folder of secrets', 'manifests/b.yaml', 'secrets/KE', ''],
+    ['outside the project', 'manifests/b.yaml', '../outsid', ''],
+    ['with a secret', 'manifests/c.yaml', '../lea', 'Say (secret).'],
+  ])('does not contain the content of a file %s', async (_, file, word, expected) => {
     const text = await hover(file, word);
     expect(text).toContain(expected);
     expect(text).not.toMatch(/hush|kept|root:/);
@@ -104,7 +104,7 @@ describe('hover', () => {
     ['the name of a file', 'manifests/n.yaml', 'Agent/d'],
     ['the name of a secret', 'manifests/n.yaml', '$secret: "'],
     ['a variable', 'manifests/n.yaml', '$var: compa'],
-  ])('shows no image or link of the project: %s', async (_, file, word) => {
+  ])('contains no image or link of the project: %s', async (_, file, word) => {
     const image = '![x](https:&#47;&#47;example.com)';
     const text = await hover(file, word, {
       'voxform.yaml': FILES['voxform.yaml'].replace('Acme', JSON.stringify(`\`\` ${image} \`\``)),
@@ -120,7 +120,7 @@ describe('hover', () => {
     expect(text.replaceAll(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/!?\[x/);
   });
 
-  it('never shows the value of a secret', async () => {
+  it('never contains the value of a secret', async () => {
     const words = ['$secret: KE', 'welcome_mess', 'message: { $jo', '$var: hid', 'api_k'];
     const texts = await Promise.all(words.map((word) => hover('manifests/a.yaml', word)));
     const settings = await Promise.all(['hidd', '$secret: COMP', 'api_k'].map((word) => hover('voxform.yaml', word)));

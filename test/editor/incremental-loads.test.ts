@@ -15,7 +15,7 @@ const number = (to: string) =>
   `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: main }\nspec: { number: "+12025550101", inbound_agent_id: { $ref: Agent/${to} } }\n`;
 const rule = 'policies:\n  - { name: kind, kind: Agent, deny: "spec.name == \'day\'" }\n';
 
-/** What each file may hold; undefined where there is none. */
+/** The possible contents of each file. Undefined means that the file does not exist. */
 const texts: Readonly<Record<string, readonly (string | undefined)[]>> = {
   'voxform.yaml': [
     projectText,
@@ -48,8 +48,8 @@ const change = fc.constantFrom(...Object.keys(texts)).chain((file) =>
   }),
 );
 
-describe('a project that is loaded again and again', () => {
-  it('is what a first load makes of it', async () => {
+describe('a project that is loaded repeatedly', () => {
+  it('has the same result as after a first load', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 2, maxLength: 12 }), async (changes) => {
         await using folder = await editedProject({ 'manifests/a.yaml': agent });

@@ -11,7 +11,7 @@ it.each([
   { by: ['get', 'knowledge-bases'], keeps: true },
   { by: ['plan'], keeps: true },
   { by: ['plan', '--no-cache'], keeps: false },
-])('voxform $by lets editors complete knowledge bases: $keeps', async ({ by, keeps }) => {
+])('voxform $by stores the names of knowledge bases for editors: $keeps', async ({ by, keeps }) => {
   await using w = await testWorkspace({
     'manifests/a.yaml': `${agentManifest('day').trimEnd()}\n  llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }] }\n`,
   });

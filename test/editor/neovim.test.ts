@@ -19,7 +19,7 @@ spec:
   outbound_agent_id: { $ref: Agent/d }
 `;
 
-/** What a person does, each step with what the editor shows then. */
+/** The actions of a person, and the expected state of the editor after each. */
 const session = `
 local shown = {}
 local function wait(what, holds)
@@ -71,7 +71,7 @@ vim.cmd('qall!')
 
 describe('Neovim', () => {
   it.skipIf(!isHere)(
-    `shows problems while typing, completes a reference, goes to it and renames it${isHere ? '' : ' (NOT RUN: nvim IS MISSING)'}`,
+    `shows problems while typing, and completes, follows and renames a reference${isHere ? '' : ' (NOT RUN: nvim IS MISSING)'}`,
     async () => {
       const text = await readFile(path.join(import.meta.dirname, '../../docs/editor.md'), 'utf8');
       const [settings = ''] = [...text.matchAll(/```lua\n(.*?)```/gs)].map(([, lua]) => lua).slice(1);

@@ -8,13 +8,13 @@ interface Opening {
   readonly workspace?: string;
   readonly env?: Environment;
   readonly cacheFolder?: string;
-  /** Of open files, by name. */
+  /** The text of open files by name. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Texts of a load before, which may have been better. */
+  /** The text of files in an earlier load, which may have been valid. */
   readonly before?: Readonly<Record<string, string>>;
 }
 
-/** The project in a folder, as an editor has it. Later changes of `texts` are seen by `textOf`. */
+/** Returns the project in a folder, as an editor has it. `textOf` returns later changes of `texts`. */
 export async function openSnapshot(
   folder: string,
   { workspace, env = {}, cacheFolder, texts = {}, before }: Opening = {},

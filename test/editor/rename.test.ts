@@ -14,13 +14,13 @@ import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-
 import { command } from '../trust/in-process.ts';
 import { openSnapshot } from './open-snapshot.ts';
 
-const opened: (() => Promise<void> | void)[] = [];
+const cleanups: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
+  for (const close of cleanups.splice(0).reverse()) await close();
 });
 
-interface Asked {
+interface RenameOptions {
   readonly root: string;
   readonly from: string;
   readonly to: string;
@@ -29,8 +29,8 @@ interface Asked {
   readonly before?: Record<string, string>;
 }
 
-/** Asks for another name where a resource is declared, or where else its name stands. */
-async function renaming({ root, from, to, ...options }: Asked): Promise<RenameResult> {
+/** Requests a rename where a resource is declared or, without a declaration, where its name occurs. */
+async function renaming({ root, from, to, ...options }: RenameOptions): Promise<RenameResult> {
   const snapshot = await openSnapshot(root, options);
   const places = placesOf(snapshot, from);
   const place = places.find(({ type }) => type === 'declaration') ?? places[0];
@@ -38,8 +38,8 @@ async function renaming({ root, from, to, ...options }: Asked): Promise<RenameRe
   return renameAt(snapshot, { file: place.file, offset: place.range.end, newName: to });
 }
 
-/** Gives a resource another name on the disk. What was said of the rules comes back. */
-async function rename(asked: Asked): Promise<readonly string[]> {
+/** Renames a resource on the disk. Returns the notes about rules. */
+async function rename(asked: RenameOptions): Promise<readonly string[]> {
   const result = await renaming(asked);
   if ('refused' in result) throw new Error(result.refused);
   for (const [file, edits] of Map.groupBy(result.edits, (each) => each.file)) {
@@ -53,7 +53,7 @@ async function rename(asked: Asked): Promise<readonly string[]> {
 
 const DAY = { 'manifests/day.yaml': manifest('Agent', 'day', '') };
 
-/** Why a name cannot be given, where the files are so by now; before, all was well. */
+/** Returns the reason why a rename is refused after these files changed in a valid project. */
 async function refusal(files: Record<string, string>, to: string): Promise<string> {
   using project = new TemporaryProject(DAY);
   const before = { 'voxform.yaml': PLAIN_PROJECT, ...DAY };
@@ -73,13 +73,13 @@ describe('rename', () => {
     ['in single quotes', 'manifests/n.yaml', phone("inbound_agent_id: { '$ref': 'Agent/day' }"), ''],
     ['in double quotes', 'manifests/n.yaml', phone('inbound_agent_id: { $ref: "Agent/day" }'), ''],
     [
-      'behind an anchor',
+      'after an anchor',
       'manifests/n.yaml',
       phone('inbound_agent_id: &who { $ref: Agent/day }\noutbound_agent_id: *who'),
       '',
     ],
     [
-      'behind the anchor of the address',
+      'after an anchor of the address',
       'manifests/n.yaml',
       phone('inbound_agent_id: { $ref: &who Agent/day }\noutbound_agent_id: { $ref: *who }'),
       '',
@@ -129,7 +129,7 @@ describe('rename', () => {
       ),
       '',
     ],
-  ])('changes a name %s, and nothing else', async (_, file, before, is) => {
+  ])('changes only a name %s', async (_, file, before, is) => {
     using project = new TemporaryProject({
       'manifests/day.yaml': manifest('Agent', 'day', ''),
       [file]: before,
@@ -157,7 +157,7 @@ describe('rename', () => {
     ['true', '"true"'],
     ['1e3', '"1e3"'],
     ['on', 'on'],
-  ])('writes %s as a text', async (to, expected) => {
+  ])('writes %s as a string', async (to, expected) => {
     using project = new TemporaryProject(DAY);
     const asked = { root: project.root, workspace: 'test' };
     await rename({ ...asked, from: 'Agent/day', to });
@@ -167,7 +167,7 @@ describe('rename', () => {
     expect(read()).toBe(DAY['manifests/day.yaml']);
   });
 
-  it('follows a link to the file that it leads to', async () => {
+  it('writes to the target of a link', async () => {
     using project = new TemporaryProject({
       'shared/day.yaml': DAY['manifests/day.yaml'],
       'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
@@ -177,7 +177,7 @@ describe('rename', () => {
     expect(readFileSync(path.join(project.root, 'shared/day.yaml'), 'utf8')).toContain('name: night\n');
   });
 
-  it('takes the place of every reference as a place to begin with', async () => {
+  it('can start at every reference', async () => {
     using project = new TemporaryProject({
       'manifests/day.yaml': manifest('Agent', 'day', ''),
       'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
@@ -193,7 +193,7 @@ describe('rename', () => {
     expect(results[2]).toEqual(results[0]);
   });
 
-  it('says which rules it changes, and which it leaves', async () => {
+  it('reports the rules that it changes and those that it does not', async () => {
     const rules = `policies:
   - { name: named, kind: Agent, deny: 'name == "day" && spec.name == "x"' }
   - { name: of-any-kind, deny: 'name == "day" && has(spec.url)' }
@@ -218,20 +218,20 @@ describe('rename', () => {
 
   it.each([
     [
-      'a name that is none',
+      'an invalid name',
       {},
       'Night Shift',
       '"Night Shift" is not a valid name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen',
     ],
     [
-      'a name that is taken',
+      'a name in use',
       { 'manifests/n.yaml': manifest('Agent', 'night', '') },
       'night',
       'Agent/night is already declared at manifests/n.yaml:1',
     ],
     ['another kind', {}, 'Webhook/night', 'a rename cannot change the kind Agent'],
     [
-      'a name that was another one’s',
+      'a former name of another resource',
       {
         'manifests/n.yaml': manifest('Agent', 'late', '').replace(
           'name: late',
@@ -241,32 +241,27 @@ describe('rename', () => {
       'night',
       'manifests/n.yaml:5: Agent/night still has its own manifest, at manifests/day.yaml:1',
     ],
+    ['an invalid file', { 'manifests/n.yaml': 'kind: {' }, 'night', 'manifests/n.yaml:1 cannot be read; fix it first'],
     [
-      'a file that is broken',
-      { 'manifests/n.yaml': 'kind: {' },
-      'night',
-      'manifests/n.yaml:1 cannot be read; fix it first',
-    ],
-    [
-      'a project file that is broken',
+      'an invalid project file',
       { 'voxform.yaml': `${PLAIN_PROJECT}skip: [` },
       'night',
       'the project file has errors; fix them first',
     ],
     [
-      'a pattern of skip that it would leave',
+      'a pattern of skip that no longer matches',
       { 'voxform.yaml': settings('skip: [Agent/d*]') },
       'night',
       'workspaces.test.skip matches the old name and not the new one; change it first',
     ],
     [
-      'a pattern of skip that it would fall under',
+      'a pattern of skip that newly matches',
       { 'voxform.yaml': settings('skip: [Agent/n*]'), 'manifests/n.yaml': manifest('Agent', 'nobody', '') },
       'night',
       'workspaces.test.skip matches the new name and not the old one; change it first',
     ],
     [
-      'an anchor that others share',
+      'a shared anchor',
       {
         'manifests/day.yaml': manifest('Agent', 'day', '').replace('name: day', 'name: &n day\n  labels: { app: *n }'),
       },
@@ -274,13 +269,13 @@ describe('rename', () => {
       'Agent/night at manifests/day.yaml:1 gets its name from the same anchor or $var; write the name out first',
     ],
     [
-      'a reference that is written with escapes',
+      'a reference with escapes',
       { 'manifests/n.yaml': phone('inbound_agent_id: { $ref: "Agent/d\\x61y" }') },
       'night',
       'manifests/n.yaml:7: day contains escapes; write it without escapes first',
     ],
     [
-      'a name that comes from an anchor',
+      'a name from an anchor',
       {
         'manifests/day.yaml': `x-all: &all { name: day }\n${manifest('Agent', 'day', '').replace('\n  name: day', ' *all')}`,
         'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
@@ -289,16 +284,16 @@ describe('rename', () => {
       'manifests/day.yaml:1 gets metadata.name from an anchor; write the name out first',
     ],
     [
-      'two manifests of the name',
+      'two manifests with the same name',
       { 'manifests/n.yaml': manifest('Agent', 'day', '') },
       'night',
       'Agent/day is declared twice, again at manifests/n.yaml:1',
     ],
-  ])('refuses %s, and says why', async (_, files, to, reason) => {
+  ])('refuses %s', async (_, files, to, reason) => {
     expect(await refusal(files, to)).toBe(reason);
   });
 
-  it('takes open files for what is on the disk', async () => {
+  it('uses the text of open files instead of the files on the disk', async () => {
     using project = new TemporaryProject({ 'manifests/day.yaml': manifest('Agent', 'day', '') });
     const texts = { 'manifests/day.yaml': `${manifest('Agent', 'day', '')}---\nkind: [` };
     const asked = { root: project.root, from: 'Agent/day', to: 'night', workspace: 'test', texts };
@@ -311,7 +306,7 @@ describe('a rename of any example', () => {
     ['call-centre', 'staging', 5],
     ['migration', 'trial', 9],
     ['quickstart', 'local', 9],
-  ])('leaves %s as it was on the way back, and valid in between', { tags: ['long'] }, async (name, workspace, most) => {
+  ])('keeps %s valid, and restores it when it is reversed', { tags: ['long'] }, async (name, workspace, most) => {
     const root = copyOf(name);
     const before = await openSnapshot(root, { workspace });
     const texts = new Map([...before.files, 'voxform.yaml'].map((file) => [file, before.textOf(file)]));
@@ -331,7 +326,7 @@ describe('a rename of any example', () => {
     }
   });
 
-  it('keeps every record, there and back', { tags: ['long'] }, async () => {
+  it('keeps every record in both directions', { tags: ['long'] }, async () => {
     const { root, voxform } = await applied('quickstart');
     const needs = async (): Promise<Record<string, number>> => {
       const { create, forget, unknown } = (JSON.parse(await voxform('plan', '-o', 'json')) as PlanDocument).summary;
@@ -368,7 +363,7 @@ describe('a rename of any example', () => {
   });
 });
 
-describe('a rename in a project in any style', () => {
+describe('a rename in a project in any YAML style', () => {
   const agent = {
     apiVersion: 'voxform/v1',
     kind: 'Agent',
@@ -418,7 +413,7 @@ describe('a rename in a project in any style', () => {
     policies: [{ name: 'day', kind: 'Agent', warn: 'name == "day" && spec.name == "night"' }],
   };
 
-  it('changes names only, and gives the same bytes on the way back', { tags: ['long'] }, async () => {
+  it('changes only names, and restores the same bytes when it is reversed', { tags: ['long'] }, async () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(layout, layout, fc.constantFrom('night', 'd'), async (style, other, to) => {
@@ -459,11 +454,11 @@ interface Applied {
   voxform(...args: readonly string[]): Promise<string>;
 }
 
-/** A copy of an example whose records are all there. */
+/** Returns a copy of an example with all its records. */
 async function applied(name: string): Promise<Applied> {
   const root = copyOf(name);
   const emulator = await startEmulator({ seed: 'rename' });
-  opened.push(() => emulator.close());
+  cleanups.push(() => emulator.close());
   const file = path.join(root, 'voxform.yaml');
   const text = readFileSync(file, 'utf8')
     .replace(/base_url: .*/, `base_url: ${emulator.url}`)
@@ -481,7 +476,7 @@ async function applied(name: string): Promise<Applied> {
 
 function copyOf(name: string): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), `voxform-${name}-`)));
-  opened.push(() => rmSync(folder, { recursive: true, force: true }));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(path.resolve(import.meta.dirname, '../../examples', name), folder, {
     recursive: true,
     filter: (source) => path.basename(source) !== '.voxform',

@@ -11,10 +11,10 @@ import { TestEditor, told } from './test-editor.ts';
 const some = ({ length }: readonly unknown[]): boolean => length > 0;
 const none = ({ length }: readonly unknown[]): boolean => length === 0;
 
-const TOLD_OF_FILES = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
+const WATCHES_FILES = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
 
 describe('voxform lsp', () => {
-  it('tells what validate tells, of manifests, project file, policies and files that no pattern matches', {
+  it('reports the problems of validate in manifests, project file, policies and unmatched files', {
     tags: ['long'],
   }, async () => {
     await using folder = await editedProject({
@@ -38,7 +38,7 @@ describe('voxform lsp', () => {
     expect(all().toSorted()).toEqual(validated.toSorted());
   });
 
-  it('follows what is typed, also while it is broken', { tags: ['long'] }, async () => {
+  it('follows edits, also while the file is invalid', { tags: ['long'] }, async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
@@ -53,7 +53,7 @@ describe('voxform lsp', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('keeps what other files refer to while its file is broken', async () => {
+  it('keeps resources to which other files refer while their file is invalid', async () => {
     const number = `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: main }\nspec: { number: "+12025550101", inbound_agent_id: { $ref: Agent/dya } }\n`;
     await using folder = await editedProject({ 'manifests/a.yaml': agent, 'manifests/n.yaml': number });
     await using editor = await TestEditor.open(folder.root);
@@ -65,7 +65,7 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/a.yaml', some);
   });
 
-  it('takes the text of an open prompt, and of a manifest that is not written yet', async () => {
+  it('uses the text of an open prompt, and of a manifest that is not saved yet', async () => {
     const manifest = agentManifest('day').replace('"Be kind."', '{ $file: ../prompts/day.md }');
     await using folder = await editedProject({ 'manifests/a.yaml': manifest });
     await using editor = await TestEditor.open(folder.root);
@@ -78,7 +78,7 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/new.yaml', some);
   });
 
-  it('serves two projects at once, each by itself, and no file outside of them', async () => {
+  it('serves two projects independently, and no file outside of them', async () => {
     await using folder = await editedProject({
       'one/voxform.yaml': projectText,
       'one/manifests/a.yaml': agent,
@@ -96,7 +96,7 @@ describe('voxform lsp', () => {
     expect(editor.messages).toEqual([]);
   });
 
-  it('counts as the protocol does: UTF-16, and Windows line endings', async () => {
+  it('counts positions in UTF-16 units, with Windows line endings', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     const flow =
@@ -110,7 +110,7 @@ describe('voxform lsp', () => {
     });
   });
 
-  it('knows files with spaces, percent signs and umlauts in their addresses', async () => {
+  it('accepts file names with spaces, percent signs and umlauts', async () => {
     const file = 'manifests/über 100% [neu]/ä b.yaml';
     await using folder = await editedProject({ [file]: agent });
     await using editor = await TestEditor.open(folder.root);
@@ -118,7 +118,7 @@ describe('voxform lsp', () => {
     expect(await editor.diagnostics(file, some)).toHaveLength(1);
   });
 
-  it('answers with the addresses that the editor has, in a folder behind a link', async () => {
+  it('responds with the addresses of the editor in a folder behind a link', async () => {
     await using folder = await editedProject({
       'real/voxform.yaml': projectText,
       'real/manifests/a.yaml': misspelt,
@@ -134,10 +134,10 @@ describe('voxform lsp', () => {
     expect(await editor.diagnostics('manifests/b.yaml', some)).toHaveLength(1);
   });
 
-  it('notices what another program does to files, by itself or told by the editor', async () => {
+  it('notices changes by other programs, by itself or from notifications of the editor', async () => {
     for (const registers of [false, true]) {
       await using folder = await editedProject({ 'manifests/a.yaml': misspelt });
-      const capabilities = registers ? TOLD_OF_FILES : {};
+      const capabilities = registers ? WATCHES_FILES : {};
       await using editor = await TestEditor.open(folder.root, { initialize: { capabilities } });
       await editor.show('voxform.yaml', projectText);
       await editor.diagnostics('manifests/a.yaml', some);
@@ -153,9 +153,9 @@ describe('voxform lsp', () => {
     }
   });
 
-  it('watches the files of a folder that the editor no longer shows', async () => {
+  it('watches the files of a folder that was removed from the editor', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
-    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: TOLD_OF_FILES } });
+    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: WATCHES_FILES } });
     const wrong = misspelt.replaceAll('day', 'b');
     await editor.show('manifests/b.yaml', wrong);
     await editor.diagnostics('manifests/b.yaml', some);
@@ -166,12 +166,12 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/a.yaml', some);
   });
 
-  it('looks at no file anew when a text without a file is saved', async () => {
+  it('reads no file again when an untitled document is saved', async () => {
     await using folder = await editedProject({
       'manifests/a.yaml': agent,
       'manifests/b.yaml': agentManifest('b'),
     });
-    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: TOLD_OF_FILES } });
+    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: WATCHES_FILES } });
     const wrong = misspelt.replaceAll('day', 'b');
     await editor.show('manifests/b.yaml', wrong);
     await editor.diagnostics('manifests/b.yaml', some);
@@ -184,7 +184,7 @@ describe('voxform lsp', () => {
     expect(editor.shown('manifests/a.yaml')).toEqual([]);
   });
 
-  it('tells what is wrong in a fleet file, with or without a project', async () => {
+  it('reports problems in a fleet file, with or without a project', async () => {
     await using folder = await editedProject({ 'voxform.yaml': undefined });
     await mkdir(path.join(folder.root, 'fleet'));
     await using editor = await TestEditor.open(folder.root);
@@ -204,7 +204,7 @@ describe('voxform lsp', () => {
       given: undefined,
       skipped: true,
       messages: [],
-      reason: 'the default workspace skips it',
+      reason: 'the default workspace skips the agent',
     },
     { args: ['-w', 'other'], env: {}, given: undefined, skipped: false, reason: 'the command line' },
     {
@@ -214,14 +214,14 @@ describe('voxform lsp', () => {
       skipped: false,
       reason: 'the environment',
     },
-    { args: ['-w', 'test'], env: {}, given: 'other', skipped: false, reason: 'the editor comes first' },
+    { args: ['-w', 'test'], env: {}, given: 'other', skipped: false, reason: 'the editor takes precedence' },
     {
       args: ['-w', 'none'],
       env: {},
       given: undefined,
       skipped: true,
       messages: ['unknown workspace "none": the editor uses test. The project has 2 workspaces: other, test.'],
-      reason: 'no such workspace, which is said once',
+      reason: 'an unknown workspace is reported once',
     },
     {
       args: ['-w', '[here](command:x)'],
@@ -229,9 +229,9 @@ describe('voxform lsp', () => {
       given: undefined,
       skipped: true,
       messages: [expect.stringContaining('[here] (command:x)')],
-      reason: 'a message has no link, which could run a command of the editor',
+      reason: 'a message contains no link, because a link could run a command of the editor',
     },
-  ])('checks for the workspace that is asked for: $reason', async ({ args, env, given, skipped, messages = [] }) => {
+  ])('checks the selected workspace: $reason', async ({ args, env, given, skipped, messages = [] }) => {
     const project = `${projectText}    skip: [Agent/day]\n  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: 01JEMV1AT0RW0RKSPACE000002\n    api_key: { $secret: KEY }\ndefault_workspace: test\n`;
     await using folder = await editedProject({
       'voxform.yaml': project,
@@ -249,7 +249,7 @@ describe('voxform lsp', () => {
     expect(editor.messages).toEqual(messages);
   });
 
-  it('follows a project that goes and comes', async () => {
+  it('follows a project that is removed and restored', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', misspelt);
@@ -262,7 +262,7 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/a.yaml', some);
   });
 
-  it('holds the policies of a file that is named, as it is in the editor', async () => {
+  it('applies the policies of a specified file with unsaved edits', async () => {
     const rules = (name: string) =>
       `version: 1\npolicies:\n  - { name: ${name}, kind: Agent, deny: 'spec.name == "day"' }\n`;
     await using folder = await editedProject({
@@ -282,7 +282,7 @@ describe('voxform lsp', () => {
     expect(told(await editor.diagnostics('rules.yaml', some)).join()).toContain('unknown field "nmae"');
   });
 
-  it('has room for a text of 10 MB, and says that a manifest must not have it', { tags: ['long'] }, async () => {
+  it('accepts a text of 10 MB, and reports that a manifest must not be so large', { tags: ['long'] }, async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', `${agent}# ${'x'.repeat(10_000_000)}\n`);
@@ -291,7 +291,7 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/a.yaml', none);
   });
 
-  it('says why a project cannot be loaded, and goes on once it can', async () => {
+  it('reports why a project cannot be loaded, and continues once it can', async () => {
     await using folder = await editedProject({ '.env': 'not an assignment', 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', misspelt);
@@ -318,7 +318,7 @@ describe('voxform lsp', () => {
   it.each([
     { args: [], problems: 1 },
     { args: ['--no-secrets'], problems: 0 },
-  ])('reads certificates outside of the folder with $args: $problems problems', async ({ args, problems }) => {
+  ])('reads certificates outside the folder with $args: $problems problems', async ({ args, problems }) => {
     await using elsewhere = await temporaryFolder({ 'a.txt': 'no certificate' });
     await using folder = await editedProject({
       'voxform.yaml': `${projectText}    ca_file: ${path.join(elsewhere.root, 'a.txt')}\n`,
@@ -327,12 +327,12 @@ describe('voxform lsp', () => {
     await using editor = await TestEditor.open(folder.root, { args });
     await editor.show('manifests/a.yaml', misspelt);
     await editor.diagnostics('manifests/a.yaml', some);
-    // The answer follows all diagnostics of the load.
+    // The response arrives after all diagnostics of the load.
     await editor.connection.sendRequest(WorkspacesRequest, { textDocument: { uri: editor.uri('voxform.yaml') } });
     expect(editor.shown('voxform.yaml')).toHaveLength(problems);
   });
 
-  it('names no secret in what it tells, logs or answers', { tags: ['long'] }, async () => {
+  it('contains no secret in diagnostics, logs or responses', { tags: ['long'] }, async () => {
     const text = agent.replace(
       'spec:',
       'spec:\n  llm_config: { api_key: { $secret: OPENAI_API_KEY }, provder: { $secret: OPENAI_API_KEY } }',
@@ -352,12 +352,16 @@ describe('voxform lsp', () => {
 const framed = (body: string, length: number | string = Buffer.byteLength(body)) =>
   `Content-Length: ${length}\r\n\r\n${body}`;
 
-describe('the service', () => {
+describe('the process of voxform lsp', () => {
   it.each([
-    { how: 'leaves in order', leave: (editor: TestEditor) => editor.leave(), code: 0 },
-    { how: 'goes away without a word', leave: (editor: TestEditor) => editor.vanish(), code: 1 },
-    { how: 'says exit alone', leave: (editor: TestEditor) => editor.exit(), code: 1 },
-    { how: 'shuts down and goes away', leave: (editor: TestEditor) => editor.shutdownAndVanish(), code: 0 },
+    { how: 'exits in order', leave: (editor: TestEditor) => editor.leave(), code: 0 },
+    { how: 'closes the connection', leave: (editor: TestEditor) => editor.vanish(), code: 1 },
+    { how: 'sends only exit', leave: (editor: TestEditor) => editor.exit(), code: 1 },
+    {
+      how: 'sends shutdown and closes the connection',
+      leave: (editor: TestEditor) => editor.shutdownAndVanish(),
+      code: 0,
+    },
   ])('ends with $code when the editor $how', { tags: ['long'] }, async ({ leave, code }) => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
@@ -368,9 +372,9 @@ describe('the service', () => {
   it.each([
     { reason: 'nothing', said: '' },
     { reason: 'half a message', said: 'Content-Length: 9999\r\n\r\n{' },
-    { reason: 'no header', said: 'nonsense\r\n\r\n' },
-    { reason: 'no JSON', said: 'Content-Length: 5\r\n\r\n{"a":' },
-  ])('ends when the editor says $reason and dies', { tags: ['long'] }, async ({ said }) => {
+    { reason: 'a line without a header', said: 'nonsense\r\n\r\n' },
+    { reason: 'invalid JSON', said: 'Content-Length: 5\r\n\r\n{"a":' },
+  ])('ends when the editor sends $reason and dies', { tags: ['long'] }, async ({ said }) => {
     await using folder = await editedProject({});
     expect((await voxform(['lsp'], { cwd: folder.root, input: said })).code).toBe(1);
   });
@@ -379,11 +383,11 @@ describe('the service', () => {
     { reason: 'too short a length', say: (body: string) => framed(body, body.length - 3) },
     { reason: 'too long a length', say: (body: string) => framed(body, body.length + 3) },
     { reason: 'a length that is never reached', say: (body: string) => framed(body, 99_999) },
-    { reason: 'a length that is no number', say: (body: string) => framed(body, 'x') },
+    { reason: 'a length that is not a number', say: (body: string) => framed(body, 'x') },
     { reason: 'no length', say: (body: string) => `Content-Type: application/json\r\n\r\n${body}` },
     { reason: 'bare line feeds', say: (body: string) => `Content-Length: ${body.length}\n\n${body}` },
     { reason: 'no headers', say: (body: string) => `${body}\r\n` },
-  ])('ends and says why when an editor that goes on sends $reason', { tags: ['long'] }, async ({ say }) => {
+  ])('ends with a reason when a running editor sends $reason', { tags: ['long'] }, async ({ say }) => {
     await using folder = await editedProject({});
     const { child, ended } = start(['lsp'], { cwd: folder.root, input: { open: true } });
     const request = (id: number) =>
@@ -395,7 +399,7 @@ describe('the service', () => {
     expect(stdout).toMatch(/window\/logMessage.*the editor sent/);
   });
 
-  it('reads messages that arrive in pieces or together, and headers of any case', async () => {
+  it('reads messages that arrive in parts or together, and headers in any case', async () => {
     await using folder = await editedProject({});
     const { child, ended } = start(['lsp'], { cwd: folder.root, input: { open: true } });
     const text = 'Content-Length: 5\\r\\n ü';
@@ -411,7 +415,7 @@ describe('the service', () => {
     expect(stdout).toMatch(/"id":1,.*"id":2,/s);
   });
 
-  it('refuses what comes before its time, twice, or after the end', async () => {
+  it('refuses requests before initialize, a second initialize, and requests after shutdown', async () => {
     await using folder = await editedProject({});
     await using editor = TestEditor.start(folder.root);
     const formatting = { textDocument: { uri: editor.uri('a.yaml') }, options: {} };
@@ -429,7 +433,7 @@ describe('the service', () => {
     expect(await ask('textDocument/formatting', formatting)).toBe(-32600);
   });
 
-  it('refuses params that are none', async () => {
+  it('refuses missing or invalid params', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = TestEditor.start(folder.root);
     const refused = (method: string, params: unknown) =>
@@ -461,7 +465,7 @@ describe('the service', () => {
     expect(editor.messages).toEqual([]);
   });
 
-  it('survives changes of files that are not open, and addresses that are no files', async () => {
+  it('ignores changes of files that are not open, and addresses that are not files', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.type('manifests/a.yaml', 'x');

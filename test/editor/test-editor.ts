@@ -22,71 +22,71 @@ import {
 import { startHere } from '../cli/start-here.ts';
 import { type Ended, start } from '../cli/voxform-process.ts';
 
-interface Starting {
+interface EditorOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly initialize?: Partial<InitializeParams>;
-  /** Where it runs; in this process unless that is what is tested. */
+  /** Where the server runs. By default, it runs in this process. */
   readonly in?: 'a process';
 }
 
-/** `voxform lsp`, wherever it runs. */
-interface Served {
+/** A running `voxform lsp`. */
+interface Server {
   readonly input: Writable;
   readonly output: Readable;
   readonly ended: Promise<Omit<Ended, 'signal'>>;
   end(): void;
 }
 
-/** An editor that speaks to `voxform lsp`. */
+/** An editor that is connected to `voxform lsp`. */
 export class TestEditor implements AsyncDisposable {
   readonly connection: ProtocolConnection;
   readonly folder: string;
-  /** What was shown, and the errors that were logged. */
+  /** The messages to the user, and logged errors. */
   readonly messages: string[] = [];
   readonly #log: string[] = [];
-  readonly #served: Served;
+  readonly #server: Server;
   readonly #published = new Map<string, readonly Diagnostic[]>();
   readonly #versions = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
-  private constructor(folder: string, served: Served) {
+  private constructor(folder: string, server: Server) {
     this.folder = folder;
-    this.#served = served;
+    this.#server = server;
     this.connection = createProtocolConnection(
-      new StreamMessageReader(served.output),
-      new StreamMessageWriter(served.input),
+      new StreamMessageReader(server.output),
+      new StreamMessageWriter(server.input),
     );
     this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
       this.#published.set(uri, diagnostics);
-      this.#heard();
+      this.#notifyWaiting();
     });
-    const hear = ({ type, message }: { readonly type: MessageType; readonly message: string }): void => {
+    const addMessage = ({ type, message }: { readonly type: MessageType; readonly message: string }): void => {
       (type === MessageType.Log ? this.#log : this.messages).push(message);
-      this.#heard();
+      this.#notifyWaiting();
     };
-    this.connection.onNotification(ShowMessageNotification.type, hear);
-    this.connection.onNotification(LogMessageNotification.type, hear);
+    this.connection.onNotification(ShowMessageNotification.type, addMessage);
+    this.connection.onNotification(LogMessageNotification.type, addMessage);
     this.connection.listen();
   }
 
-  /** One that has said nothing yet. */
-  static start(folder: string, starting: Starting = {}): TestEditor {
-    return new TestEditor(folder, (starting.in === undefined ? servedHere : servedApart)(folder, starting));
+  /** Returns an editor that has sent no messages yet. */
+  static start(folder: string, options: EditorOptions = {}): TestEditor {
+    return new TestEditor(folder, (options.in === undefined ? serveHere : serveInProcess)(folder, options));
   }
 
-  static async open(folder: string, starting: Starting = {}): Promise<TestEditor> {
-    const editor = TestEditor.start(folder, starting);
-    await editor.initialize(starting.initialize);
+  static async open(folder: string, options: EditorOptions = {}): Promise<TestEditor> {
+    const editor = TestEditor.start(folder, options);
+    await editor.initialize(options.initialize);
     return editor;
   }
 
-  initialize(given: Partial<InitializeParams> = {}): Promise<InitializeResult> {
+  initialize(overrides: Partial<InitializeParams> = {}): Promise<InitializeResult> {
     const params = {
       processId: process.pid,
       rootUri: pathToFileURL(this.folder).href,
       capabilities: {},
-      ...given,
+      ...overrides,
     };
     return this.connection.sendRequest(InitializeRequest.type, params);
   }
@@ -111,12 +111,12 @@ export class TestEditor implements AsyncDisposable {
     });
   }
 
-  /** What is shown for a file now. */
+  /** Returns the current diagnostics of a file. */
   shown(file: string): readonly Diagnostic[] {
     return this.#published.get(this.uri(file)) ?? [];
   }
 
-  /** What is shown for a file as soon as it is as expected. */
+  /** Returns the diagnostics of a file once they are as expected. */
   async diagnostics(
     file: string,
     isExpected: (shown: readonly Diagnostic[]) => boolean,
@@ -125,68 +125,68 @@ export class TestEditor implements AsyncDisposable {
     return this.shown(file);
   }
 
-  /** Resolves as soon as the server itself looks after the files. */
+  /** Resolves once the server itself watches the files. */
   watching(): Promise<void> {
     return this.until(() => this.#log.some((line) => line.startsWith('Watching')));
   }
 
-  /** Resolves as soon as something holds of what the server has said. */
+  /** Resolves once a condition on the messages of the server holds. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Leaves as the protocol says. */
-  async leave(): Served['ended'] {
+  /** Exits as the protocol requires. */
+  async leave(): Server['ended'] {
     await this.connection.sendRequest(ShutdownRequest.type);
     await this.connection.sendNotification('exit');
-    return this.#served.ended;
+    return this.#server.ended;
   }
 
-  async exit(): Served['ended'] {
+  async exit(): Server['ended'] {
     await this.connection.sendNotification('exit');
-    return this.#served.ended;
+    return this.#server.ended;
   }
 
-  async shutdownAndVanish(): Served['ended'] {
+  async shutdownAndVanish(): Server['ended'] {
     await this.connection.sendRequest(ShutdownRequest.type);
     return this.vanish();
   }
 
-  /** Tells that these files changed on the disk. */
+  /** Notifies the server that these files changed on the disk. */
   async tellOf(files: readonly string[]): Promise<void> {
     const changes = files.map((file) => ({ uri: this.uri(file), type: FileChangeType.Changed }));
     await this.connection.sendNotification('workspace/didChangeWatchedFiles', { changes });
   }
 
-  /** Goes away without a word. */
-  vanish(): Served['ended'] {
-    this.#served.input.end();
-    return this.#served.ended;
+  /** Closes the connection without a message. */
+  vanish(): Server['ended'] {
+    this.#server.input.end();
+    return this.#server.ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.connection.dispose();
-    this.#served.end();
-    await this.#served.ended;
+    this.#server.end();
+    await this.#server.ended;
   }
 
-  #heard(): void {
+  #notifyWaiting(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
 
-function servedApart(folder: string, { args = [], env = {} }: Starting): Served {
+function serveInProcess(folder: string, { args = [], env = {} }: EditorOptions): Server {
   const { child, ended } = start(['lsp', ...args], { cwd: folder, env, input: { open: true } });
   if (child.stdin === null || child.stdout === null) throw new Error('the process has no streams');
   return { input: child.stdin, output: child.stdout, ended, end: () => void child.kill('SIGKILL') };
 }
 
-function servedHere(folder: string, { args = [], env = {} }: Starting): Served {
+function serveHere(folder: string, { args = [], env = {} }: EditorOptions): Server {
   const { stdin, stdout, ended, interrupts } = startHere(['lsp', ...args], { cwd: folder, env });
   return { input: stdin, output: stdout, ended, end: () => interrupts.raise('SIGTERM') };
 }
 
-/** The messages with their lines and columns from 1, as `validate` prints them. */
+/** Returns the messages with lines and columns from 1, as `validate` prints them. */
 export function told(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(({ range: { start }, message }) => `${start.line + 1}:${start.character + 1}  ${message}`);
 }

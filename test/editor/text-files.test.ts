@@ -23,8 +23,8 @@ const files = {
   'long.txt': 'x'.repeat(300),
 };
 
-describe('a text that manifests name with $file', () => {
-  it('shows which resources use it, and leads to them', async () => {
+describe('a text file to which manifests refer with $file', () => {
+  it('has a lens with the resources that use it', async () => {
     await using folder = await editedProject(files);
     await using editor = await TestEditor.open(folder.root, {
       initialize: { initializationOptions: { showLocations: 'peek' } },
@@ -40,7 +40,7 @@ describe('a text that manifests name with $file', () => {
     expect(await editor.connection.sendRequest(CodeLensRequest.type, manifest)).toEqual([]);
   });
 
-  it('shows where it exceeds a limit', async () => {
+  it('has a diagnostic if it exceeds a limit', async () => {
     await using folder = await editedProject(files);
     await using editor = await TestEditor.open(folder.root);
     await editor.show('long.txt', files['long.txt']);
@@ -53,7 +53,7 @@ describe('a text that manifests name with $file', () => {
 describe('requests of the extension for VS Code', () => {
   const variables = 'base_url: { $env: PLACE }\n    workspace_id: { $env: ID }\n    api_key: { $secret: OTHER }';
   const project = projectText.replace('VOXFORM_API_KEY', 'KEY');
-  /** Two workspaces: one with plain settings, and one with variables. */
+  /** Requests the workspaces of a project: one with plain settings, and one with variables. */
   const workspaces = async (more: {
     readonly sources?: string;
     readonly args?: readonly string[];
@@ -76,16 +76,20 @@ describe('requests of the extension for VS Code', () => {
   };
 
   it.each([
-    { sources: '[environment]', lacksKey: [false, true], reason: 'the environment has one of them' },
-    { sources: '[environment, { folder: keys }]', lacksKey: [false, false], reason: 'a folder has the other' },
+    { sources: '[environment]', lacksKey: [false, true], reason: 'the environment has one key' },
+    { sources: '[environment, { folder: keys }]', lacksKey: [false, false], reason: 'a folder has the other key' },
     {
       sources: '[environment, { command: ["false", "{name}"] }]',
       lacksKey: [false, false],
       reason: 'commands are not run',
     },
-    { env: { VOXFORM_API_KEY: 'topsecret' }, lacksKey: [false, false], reason: 'a variable is for each of them' },
+    {
+      env: { VOXFORM_API_KEY: 'topsecret' },
+      lacksKey: [false, false],
+      reason: 'the variable applies to both workspaces',
+    },
     { args: ['--no-secrets'], lacksKey: [false, false], reason: 'no secret is read' },
-  ])('tell which workspaces lack a key: $reason', { tags: ['long'] }, async ({ lacksKey, ...more }) => {
+  ])('return the workspaces without a key: $reason', { tags: ['long'] }, async ({ lacksKey, ...more }) => {
     const { selected, workspaces: found } = (await workspaces(more)) ?? {};
     expect(selected).toBe('test');
     expect(found?.map((each) => [each.name, each.lacksKey])).toEqual([
@@ -107,12 +111,12 @@ describe('requests of the extension for VS Code', () => {
       reason: 'VOXFORM_BASE_URL',
     },
     { env: {}, args: ['--no-env-file'], expected: ['', ''], reason: 'nothing' },
-  ])('tell where the key of a workspace goes: by $reason', async ({ expected, ...more }) => {
+  ])('return the address to which the key of a workspace is sent: from $reason', async ({ expected, ...more }) => {
     const found = (await workspaces(more))?.workspaces[1];
     expect([found?.baseUrl, found?.workspaceId, found?.certificates]).toEqual([...expected, null]);
   });
 
-  it('tell which certificates a workspace trusts', async () => {
+  it('return the certificates that a workspace trusts', async () => {
     const withFile = `${project}    ca_file: ca.pem\n`;
     const digests = ['one.example.com', 'other.example.com'].map(async (host) => {
       const found = await workspaces({ files: { 'voxform.yaml': withFile, 'ca.pem': selfSigned(host).cert } });
@@ -123,7 +127,7 @@ describe('requests of the extension for VS Code', () => {
     expect(other).not.toBe(one);
   });
 
-  it('tell which open files a run reads', async () => {
+  it('return the open files that a run reads', async () => {
     await using folder = await editedProject({ ...files, 'README.md': '', 'nested/voxform.yaml': projectText });
     await using editor = await TestEditor.open(folder.root);
     const used = ['manifests/all.yaml', 'prompts/shared.md', 'voxform.yaml'];
@@ -135,7 +139,7 @@ describe('requests of the extension for VS Code', () => {
     expect(found?.openFiles).toEqual(used.map((name) => editor.uri(name)));
   });
 
-  it('name the topic at a place', async () => {
+  it('return the topic at a position', async () => {
     await using folder = await editedProject(files);
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/all.yaml', await readFile(path.join(folder.root, 'manifests/all.yaml'), 'utf8'));

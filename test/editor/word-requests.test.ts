@@ -31,13 +31,13 @@ spec:
 `;
 const FILE = 'manifests/n.yaml';
 
-/** Where a word of the manifest ends. */
+/** Returns the position after a word of the manifest. */
 function behind(word: string): Position {
   const before = number.slice(0, number.indexOf(word) + word.length).split('\n');
   return { line: before.length - 1, character: (before.at(-1) ?? '').length };
 }
 
-async function opened(): Promise<{ editor: TestEditor; close: AsyncDisposable }> {
+async function openEditor(): Promise<{ editor: TestEditor; close: AsyncDisposable }> {
   const folder = await temporaryFolder({ ...files, [FILE]: number });
   const editor = await TestEditor.open(folder.root, { env: { MODEL_KEY: SECRET } });
   await editor.show(FILE, number);
@@ -50,9 +50,9 @@ async function opened(): Promise<{ editor: TestEditor; close: AsyncDisposable }>
   return { editor, close };
 }
 
-describe('voxform lsp, asked about words', () => {
-  it('completes, defines, finds and renames what a reference names', async () => {
-    const { editor, close } = await opened();
+describe('voxform lsp, for words', () => {
+  it('completes, defines, finds and renames the target of a reference', async () => {
+    const { editor, close } = await openEditor();
     await using _ = close;
     const { connection } = editor;
     const textDocument = { uri: editor.uri(FILE) };
@@ -90,8 +90,8 @@ describe('voxform lsp, asked about words', () => {
     );
   });
 
-  it('lists what files declare, and finds resources by name', async () => {
-    const { editor, close } = await opened();
+  it('lists the declarations of files, and finds resources by name', async () => {
+    const { editor, close } = await openEditor();
     await using _ = close;
     const { connection } = editor;
     const outline = await connection.sendRequest(DocumentSymbolRequest.type, {
@@ -118,8 +118,8 @@ describe('voxform lsp, asked about words', () => {
     expect(await found('nobody')).toEqual([]);
   });
 
-  it('tells what a field is', async () => {
-    const { editor, close } = await opened();
+  it('describes a field', async () => {
+    const { editor, close } = await openEditor();
     await using _ = close;
     const hover = await editor.connection.sendRequest(HoverRequest.type, {
       textDocument: { uri: editor.uri(FILE) },
@@ -131,17 +131,17 @@ describe('voxform lsp, asked about words', () => {
     });
   });
 
-  it('answers from what was typed a moment ago', async () => {
-    const { editor, close } = await opened();
+  it('uses the latest edit', async () => {
+    const { editor, close } = await openEditor();
     await using _ = close;
     const text = 'apiVersion: voxform/v1\nkind: PhoneNumber\nspec:\n  inb';
-    const asked = { textDocument: { uri: editor.uri(FILE) }, position: { line: 3, character: 5 } };
+    const params = { textDocument: { uri: editor.uri(FILE) }, position: { line: 3, character: 5 } };
     await editor.type(FILE, text);
-    const items = (await editor.connection.sendRequest(CompletionRequest.type, asked)) as { label: string }[];
+    const items = (await editor.connection.sendRequest(CompletionRequest.type, params)) as { label: string }[];
     expect(items.map(({ label }) => label)).toContain('inbound_agent_id');
   });
 
-  it('says nothing of files that belong to no project, a fleet file aside', async () => {
+  it('ignores files outside a project, except a fleet file', async () => {
     await using folder = await temporaryFolder({});
     await using editor = await TestEditor.open(folder.root);
     const ask = async (file: string, text: string): Promise<unknown[]> => {

@@ -9,7 +9,7 @@ describe('a PUT of a config object', () => {
     stt_config: { model: 's' },
   };
 
-  it('is laid over the stored one and leaves the key, where it merges', async () => {
+  it('is merged into the stored object and keeps the key in the mode merge', async () => {
     await using emulator = await startEmulator({ behaviour: { put: 'merge' } });
     const id = await newAgent(emulator, first);
     await call(emulator, ['PUT', `/api/v1/agents/${id}`, { llm_config: { model: 'b' } }]);
@@ -20,7 +20,7 @@ describe('a PUT of a config object', () => {
     expect(emulator.dashboard.holdsApiKey(id, 'sk-first-key')).toBe(true);
   });
 
-  it('takes its place and loses the key, where it replaces', async () => {
+  it('replaces the stored object and loses the key in the mode replace', async () => {
     await using emulator = await startEmulator({ behaviour: { put: 'replace' } });
     const id = await newAgent(emulator, first);
     await call(emulator, ['PUT', `/api/v1/agents/${id}`, { llm_config: { model: 'b' } }]);
@@ -32,7 +32,7 @@ describe('a PUT of a config object', () => {
     });
   });
 
-  it('takes a new key in both', async () => {
+  it('sets a new key in both modes', async () => {
     for (const put of ['merge', 'replace'] as const) {
       await using emulator = await startEmulator({ behaviour: { put } });
       const id = await newAgent(emulator, first);
@@ -47,7 +47,7 @@ describe('a PUT of a config object', () => {
     }
   });
 
-  it('empties the lists of a user that it leaves out, where it replaces', async () => {
+  it('empties omitted lists of a user in the mode replace', async () => {
     for (const [put, modules] of [
       ['merge', ['agents']],
       ['replace', []],
@@ -62,8 +62,8 @@ describe('a PUT of a config object', () => {
   });
 });
 
-describe('what answers look like', () => {
-  it('shows the config objects that it is told to', async () => {
+describe('responses', () => {
+  it('contain only the configured config objects', async () => {
     await using emulator = await startEmulator({
       behaviour: { shows: { read: [], update: ['stt_config'] } },
     });
@@ -74,7 +74,7 @@ describe('what answers look like', () => {
     expect(updated.text.match(/\w+_config/g)).toEqual(['stt_config']);
   });
 
-  it('shows numbers as JSON numbers, alone and within an agent', async () => {
+  it('contain numbers as JSON numbers, alone and within an agent', async () => {
     await using emulator = await startEmulator({ behaviour: { numericNumbers: true } });
     const agentId = await newAgent(emulator);
     const created = await call(emulator, ['POST', '/api/v1/numbers', { number: '+49 30 12-34' }]);
@@ -85,12 +85,12 @@ describe('what answers look like', () => {
     expect((await call(emulator, ['GET', '/api/v1/numbers'])).text).toContain('"number":49301234');
   });
 
-  it('answers the create of an agent with 200 where told', async () => {
+  it('have the configured status for the create of an agent', async () => {
     await using emulator = await startEmulator({ behaviour: { agentCreateStatus: 200 } });
     expect((await call(emulator, ['POST', '/api/v1/agents', {}])).status).toBe(200);
   });
 
-  it('shows the users as a whole where told', async () => {
+  it('contain all users at once if configured', async () => {
     await using emulator = await startEmulator({ behaviour: { users: 'whole' } });
     for (let i = 0; i < 21; i++) emulator.dashboard.inviteUser({ email: `u${i}@example.com` });
     const path = `/api/v1/workspaces/${emulator.workspaceId}/users`;
@@ -101,7 +101,7 @@ describe('what answers look like', () => {
     expect((await call(emulator, ['GET', path])).at('data')).toHaveLength(20);
   });
 
-  it('ignores the cursor of the users, or refuses every query, where told', async () => {
+  it('ignore the cursor of users, or refuse every query, if configured', async () => {
     await using emulator = await startEmulator({ behaviour: { users: 'ignoresCursor' } });
     for (let i = 0; i < 21; i++) emulator.dashboard.inviteUser({ email: `u${i}@example.com` });
     const path = `/api/v1/workspaces/${emulator.workspaceId}/users`;
@@ -114,14 +114,14 @@ describe('what answers look like', () => {
     expect((await call(emulator, ['GET', path])).at('data')).toHaveLength(21);
   });
 
-  it('refuses a limit of invoices where told', async () => {
+  it('refuse a limit of invoices if configured', async () => {
     await using emulator = await startEmulator({ behaviour: { invoiceLimit: 'refused' } });
     const path = `/api/v1/workspaces/${emulator.workspaceId}/billing/history`;
     expect((await call(emulator, ['GET', `${path}?limit=10`])).status).toBe(422);
     expect((await call(emulator, ['GET', path])).status).toBe(200);
   });
 
-  it('gives an odd meta where told', async () => {
+  it('contain an unexpected meta object if configured', async () => {
     await using emulator = await startEmulator({ behaviour: { meta: 'odd' } });
     for (let i = 0; i < 3; i++) emulator.dashboard.addKnowledgeBase({ name: `k${i}` });
     const path = '/api/v1/knowledge-bases?per_page=2';
@@ -136,7 +136,7 @@ describe('what answers look like', () => {
     ['prev_cursor', ['prev_cursor']],
     ['previous_cursor', ['previous_cursor']],
     ['both', ['prev_cursor', 'previous_cursor']],
-  ] as const)('spells the previous cursor as told: %s', async (previousCursorSpelling, names) => {
+  ] as const)('spell the previous cursor as configured: %s', async (previousCursorSpelling, names) => {
     await using emulator = await startEmulator({ behaviour: { previousCursorSpelling } });
     const { meta } = (await call(emulator, ['GET', '/api/v1/numbers'])).body as { meta: object };
     expect(Object.keys(meta)).toEqual(['per_page', 'next_cursor', ...names]);
@@ -144,7 +144,7 @@ describe('what answers look like', () => {
 });
 
 describe('normalising', () => {
-  it('trims every text but a key, before it checks limits', async () => {
+  it('trims every string except a key, before it checks limits', async () => {
     await using emulator = await startEmulator({ behaviour: { normalise: { trim: true } } });
     const id = await newAgent(emulator, {
       name: '  A ',
@@ -158,7 +158,7 @@ describe('normalising', () => {
     expect(blank.status).toBe(422);
   });
 
-  it('keeps sets in an order of its own, and other lists as they are', async () => {
+  it('stores sets in its own order, and keeps the order of other lists', async () => {
     await using emulator = await startEmulator({ behaviour: { normalise: { reorderSets: true } } });
     const id = await newAgent(emulator, {
       llm_config: { knowledge_base_ids: ['c', 'a', 'b'], tools: ['z', 'y'] },
@@ -177,7 +177,7 @@ describe('normalising', () => {
     expect(answer.at('data.modules')).toEqual(['agents', 'phone_numbers']);
   });
 
-  it('fills what a write leaves out, under what it says', async () => {
+  it('adds defaults for omitted fields', async () => {
     await using emulator = await startEmulator({
       behaviour: { normalise: { defaults: true }, put: 'replace' },
     });
@@ -196,7 +196,7 @@ describe('normalising', () => {
 });
 
 describe('refusing', () => {
-  it('takes a second number of the same digits unless told otherwise', async () => {
+  it('accepts a second number with the same digits unless configured otherwise', async () => {
     await using emulator = await startEmulator();
     const create = async (number: string) => (await call(emulator, ['POST', '/api/v1/numbers', { number }])).status;
     expect([await create('+49301'), await create('49301')]).toEqual([201, 201]);
@@ -212,13 +212,13 @@ describe('refusing', () => {
       { detail: [{ loc: ['body', 'name'], msg: expect.any(String), type: 'value_error' }] },
       { detail: 'Agent not found' },
     ],
-  ] as const)('says so in the style %s', async (errorStyle, validation, missing) => {
+  ] as const)('returns errors in the style %s', async (errorStyle, validation, missing) => {
     await using emulator = await startEmulator({ behaviour: { errorStyle } });
     expect((await call(emulator, ['POST', '/api/v1/agents', { name: 1 }])).body).toEqual(validation);
     expect((await call(emulator, ['GET', '/api/v1/agents/x'])).body).toEqual(missing);
   });
 
-  it('says so as a page, with nothing of the request in it unescaped', async () => {
+  it('returns errors as a page that escapes strings of the request', async () => {
     await using emulator = await startEmulator({ behaviour: { errorStyle: 'html' } });
     const answer = await call(emulator, ['GET', '/api/v1/nothing/%3Cscript%3E']);
     expect(answer.headers['content-type']).toContain('text/html');
@@ -231,7 +231,7 @@ describe('refusing', () => {
     ['seconds', /^\d+$/],
     ['date', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/],
     ['none', undefined],
-  ] as const)('answers 429 beyond the limit, with Retry-After as %s', async (retryAfter, form) => {
+  ] as const)('responds with 429 beyond the limit, with Retry-After as %s', async (retryAfter, form) => {
     const rateLimit = { requests: 2, perSeconds: 3600, retryAfter };
     await using emulator = await startEmulator({ behaviour: { rateLimit } });
     const answers = [];
@@ -246,8 +246,8 @@ describe('refusing', () => {
   });
 });
 
-describe('the behaviour itself', () => {
-  it('changes only where the patch says so', async () => {
+describe('setBehaviour', () => {
+  it('changes only the fields of the patch', async () => {
     await using emulator = await startEmulator({
       behaviour: { put: 'replace', shows: { read: ['stt_config'] } },
     });

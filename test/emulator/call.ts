@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The JSON body; undefined where the body is none. */
+  /** The JSON body; undefined if the body is not JSON. */
   readonly body: unknown;
   /** The value at a dotted path of the body. */
   at(path: string): unknown;
@@ -14,11 +14,11 @@ export interface Answer {
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, in place of a JSON body. */
+  /** Sent unchanged, in place of a JSON body. */
   readonly raw?: string;
 }
 
-/** Sends one request over a real socket, with a key and a JSON body unless `options` say otherwise. */
+/** Sends one request over a real socket, with a key and a JSON body unless `options` override this. */
 export async function call(
   emulator: Emulator,
   [method, path, body]: readonly [method: Dispatcher.HttpMethod, path: string, body?: unknown],
@@ -49,7 +49,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Creates an agent and gives its id. */
+/** Creates an agent and returns its id. */
 export async function newAgent(emulator: Emulator, body: unknown = { name: 'Agent' }): Promise<string> {
   return String((await call(emulator, ['POST', '/api/v1/agents', body])).at('data.id'));
 }

@@ -18,7 +18,7 @@ describe('the dashboard over HTTP, without a key', () => {
     expect(read.at('data')).toMatchObject({ version: 1, published_at: expect.any(String) });
   });
 
-  it('links a number, and the agent shows it once', async () => {
+  it('links a number that the agent then lists once', async () => {
     await using emulator = await startEmulator();
     const agentId = await newAgent(emulator);
     const id = await newNumber(emulator);
@@ -43,7 +43,7 @@ describe('the dashboard over HTTP, without a key', () => {
     ['calls', { agent_id: 'a', direction: 'outbound' }, { direction: 'outbound', duration: '00:03:00' }],
     ['invoices', { total: 1 }, { total: 1, currency: 'eur' }],
     ['api-keys', { name: 'ci' }, { id: 1, expires_at: null }],
-  ] as const)('adds to %s: %j', async (collection, body, shown) => {
+  ] as const)('adds a record to %s: %j', async (collection, body, shown) => {
     await using emulator = await startEmulator();
     const answer = await call(emulator, ['POST', `/__emulator/${collection}`, body], noKey);
     expect(answer.status).toBe(201);
@@ -51,7 +51,7 @@ describe('the dashboard over HTTP, without a key', () => {
     expect(emulator.world.records[collection].size).toBe(1);
   });
 
-  it('edits a record behind the back of everyone', async () => {
+  it('edits a record', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const id = await newAgent(emulator, {
       name: 'A',
@@ -71,14 +71,14 @@ describe('the dashboard over HTTP, without a key', () => {
     expect(emulator.dashboard.holdsApiKey(id, 'sk-67890')).toBe(true);
   });
 
-  it('can empty a field, but not the id', async () => {
+  it('can clear a field, but cannot change the id', async () => {
     await using emulator = await startEmulator();
     const { id } = emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
     emulator.dashboard.edit('users', id, { role: null, id: 'other' });
     expect(emulator.world.users.get(id)).toMatchObject({ id, role: null });
   });
 
-  it('removes an agent and everything that named it', async () => {
+  it('removes an agent and all references to it', async () => {
     await using emulator = await startEmulator();
     const [gone, stays] = [await newAgent(emulator), await newAgent(emulator)];
     const number = await newNumber(emulator);
@@ -95,7 +95,7 @@ describe('the dashboard over HTTP, without a key', () => {
   });
 
   it.each(['agents', 'numbers', 'knowledge-bases', 'calls', 'webhooks', 'users', 'invoices', 'api-keys', 'cars'])(
-    'answers 404 for %s that are not there',
+    'responds with 404 for missing %s',
     async (collection) => {
       await using emulator = await startEmulator();
       for (const method of ['PATCH', 'DELETE'] as const) {
@@ -107,15 +107,15 @@ describe('the dashboard over HTTP, without a key', () => {
   const rejected: readonly (readonly ['POST' | 'PUT' | 'PATCH', string, unknown, string])[] = [
     ['POST', '/users', { email: 'nobody' }, 'an address without @'],
     ['POST', '/users', { email: 'a@b.c', role: 'boss' }, 'an unknown role'],
-    ['POST', '/knowledge-bases', {}, 'no name'],
+    ['POST', '/knowledge-bases', {}, 'a missing name'],
     ['POST', '/calls', { agent_id: 'a', direction: 'up' }, 'an unknown direction'],
     ['POST', '/faults', { fault: { cut: 'now' } }, 'an unknown fault'],
     ['PUT', '/behaviour', { put: 'patch' }, 'an unknown behaviour'],
-    ['PATCH', '/agents/{agent}', { name: 5 }, 'a name that is no text'],
-    ['PATCH', '/agents/{agent}', { llm_config: { colour: 'red' } }, 'a field that there is not'],
+    ['PATCH', '/agents/{agent}', { name: 5 }, 'a name that is not a string'],
+    ['PATCH', '/agents/{agent}', { llm_config: { colour: 'red' } }, 'an unknown field'],
   ];
 
-  it.each(rejected)('answers 422 for %s %s %j: %s', async (method, path, body) => {
+  it.each(rejected)('responds with 422 to %s %s %j: %s', async (method, path, body) => {
     await using emulator = await startEmulator();
     const id = await newAgent(emulator);
     const before = emulator.world.toData().records;
@@ -124,7 +124,7 @@ describe('the dashboard over HTTP, without a key', () => {
     expect(emulator.world.toData().records).toEqual(before);
   });
 
-  it('shows and changes the behaviour, the faults and the requests', async () => {
+  it('returns and changes the behaviour, the faults and the requests', async () => {
     await using emulator = await startEmulator();
     const changed = await call(emulator, ['PUT', '/__emulator/behaviour', { put: 'replace' }], noKey);
     expect(changed.at('data')).toEqual(emulator.behaviour);
@@ -145,7 +145,7 @@ describe('the dashboard over HTTP, without a key', () => {
 });
 
 describe('the record of requests', () => {
-  it('holds bodies without the provider key, also that of a GET', async () => {
+  it('contains bodies without the provider key, also that of a GET', async () => {
     await using emulator = await startEmulator();
     await newAgent(emulator, { name: 'A', llm_config: { model: 'm', api_key: 'sk-never-written' } });
     await newAgent(emulator, { llm_config: { tools: [{ auth: { api_key: 'sk-nor-this' } }] } });

@@ -14,7 +14,7 @@ const OFFSET_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/;
 const MICROSECOND_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const lastPage = { per_page: 20, next_cursor: null, prev_cursor: null };
 
-/** The whole world of one of each kind, to read from. */
+/** Returns an emulator with one record of each type. */
 async function furnished() {
   const emulator = await startEmulator({ seed: 'endpoints' });
   const agent = await newAgent(emulator, { name: 'One', call_config: { ring_duration_ms: 5 } });
@@ -57,7 +57,7 @@ describe('the lists', () => {
     },
   ];
 
-  it.each(cases)('$path shows its record and meta', async ({ path, record, times, meta }) => {
+  it.each(cases)('$path has its record and meta', async ({ path, record, times, meta }) => {
     const { emulator, agent } = await furnished();
     await using _ = emulator;
     const answer = await call(emulator, [
@@ -73,8 +73,8 @@ describe('the lists', () => {
   });
 });
 
-describe('the single records', () => {
-  it('creates an agent as a draft and shows all its config objects but the hidden one', async () => {
+describe('single records', () => {
+  it('creates an agent as a draft, and returns all its config objects except the hidden one', async () => {
     await using emulator = await startEmulator();
     const body = {
       name: 'Desk',
@@ -106,7 +106,7 @@ describe('the single records', () => {
     });
   });
 
-  it('shows in a read and in the answer to an update only some config objects', async () => {
+  it('returns only some config objects after a read or an update', async () => {
     await using emulator = await startEmulator();
     const id = await newAgent(emulator);
     const configsOf = (record: unknown) => Object.keys(record as object).filter((key) => key.endsWith('_config'));
@@ -117,7 +117,7 @@ describe('the single records', () => {
     expect(updated.at('data.name')).toBe('New');
   });
 
-  it('keeps published versions as they were when the draft moves on', async () => {
+  it('keeps published versions unchanged when the draft changes', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const id = await newAgent(emulator, { name: 'First', stt_config: { model: 'a' } });
     emulator.dashboard.publishAgent(id);
@@ -154,7 +154,7 @@ describe('the single records', () => {
     });
   });
 
-  it('creates and reads back a webhook', async () => {
+  it('creates and reads a webhook', async () => {
     const { emulator } = await furnished();
     await using _ = emulator;
     const body = {
@@ -184,7 +184,7 @@ describe('the single records', () => {
     expect(read.at('data')).toEqual(talk);
   });
 
-  it('drops fields that it does not know, however deep, without a word', async () => {
+  it('ignores unknown fields at any depth', async () => {
     await using emulator = await startEmulator();
     const id = await newAgent(emulator, { name: 'A', colour: 1, tts_config: { speed: 'x', pitch: 2 } });
     expect(emulator.world.agents.get(id)).toMatchObject({ name: 'A', tts_config: { speed: 'x' } });
@@ -195,24 +195,24 @@ describe('the single records', () => {
 describe('the filters of call histories', () => {
   const days = ['2026-03-01', '2026-03-02', '2026-03-03'];
   const cases = [
-    { filter: {}, starts: [3, 2, 1], reason: 'no filter shows all, newest first' },
-    { filter: { date_from: null, date_to: null }, starts: [3, 2, 1], reason: 'null is no filter' },
-    { filter: { date_from: '2026-03-02' }, starts: [3, 2], reason: 'the first day counts' },
-    { filter: { date_to: '2026-03-02' }, starts: [2, 1], reason: 'a last day without a time counts whole' },
+    { filter: {}, starts: [3, 2, 1], reason: 'all calls without a filter, newest first' },
+    { filter: { date_from: null, date_to: null }, starts: [3, 2, 1], reason: 'null as no filter' },
+    { filter: { date_from: '2026-03-02' }, starts: [3, 2], reason: 'the first day is included' },
+    { filter: { date_to: '2026-03-02' }, starts: [2, 1], reason: 'a last day without a time is included' },
     {
       filter: { date_to: '2026-03-02T11:00:00Z' },
       starts: [1],
-      reason: 'a date-time is taken to the instant',
+      reason: 'a date-time is exact',
     },
     {
       filter: { date_from: '2026-03-02', date_to: '2026-03-02' },
       starts: [2],
-      reason: 'one and the same day',
+      reason: 'the same first and last day',
     },
-    { filter: { per_page: 2 }, starts: [3, 2], reason: 'the page size travels in the body' },
+    { filter: { per_page: 2 }, starts: [3, 2], reason: 'the page size in the body' },
   ];
 
-  it.each(cases)('$filter: $reason', async ({ filter, starts }) => {
+  it.each(cases)('apply $filter: $reason', async ({ filter, starts }) => {
     await using emulator = await startEmulator();
     for (const day of days) {
       emulator.dashboard.recordCall({ agent_id: 'a', start_time: `${day}T12:00:00.000000Z` });

@@ -11,7 +11,7 @@ describe('a fault over a real socket', () => {
   it.each([
     ['before', 0],
     ['after', 1],
-  ] as const)('cuts the connection %s the request is carried out', async (cut, kept) => {
+  ] as const)('cuts the connection %s the request is executed', async (cut, kept) => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault: { cut } });
     await expect(call(emulator, create)).rejects.toThrow();
@@ -22,7 +22,7 @@ describe('a fault over a real socket', () => {
   it.each([
     [{ status: 503 }, 0],
     [{ status: 502, commit: true }, 1],
-  ] as const)('answers %j', async (fault, kept) => {
+  ] as const)('responds with %j', async (fault, kept) => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault: { ...fault, headers: { 'x-request-id': 'r1' }, body: '<h1>Bad</h1>' } });
     const answer = await call(emulator, create);
@@ -31,26 +31,26 @@ describe('a fault over a real socket', () => {
     expect(emulator.world.numbers.size).toBe(kept);
   });
 
-  it('answers with a JSON body of its own', async () => {
+  it('responds with its own JSON body', async () => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault: { status: 200, body: { data: 'odd' } } });
     expect((await call(emulator, create)).body).toEqual({ data: 'odd' });
   });
 
-  it('breaks off in the middle of the body', async () => {
+  it('truncates the response in the middle of the body', async () => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault: { truncate: 10 } });
     await expect(call(emulator, create)).rejects.toThrow();
     expect(emulator.world.numbers.size).toBe(1);
   });
 
-  it('answers with nothing after the headers', async () => {
+  it('omits the body after the headers', async () => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault: { emptyBody: true } });
     expect(await call(emulator, create)).toMatchObject({ status: 201, text: '' });
   });
 
-  it.each([{ drip: 1 }, { delayMs: 1 }])('brings the whole answer in the end: %j', async (fault) => {
+  it.each([{ drip: 1 }, { delayMs: 1 }])('returns the complete response in the end: %j', async (fault) => {
     await using emulator = await startEmulator();
     emulator.faults.add({ fault });
     const answer = await call(emulator, create);
@@ -58,7 +58,7 @@ describe('a fault over a real socket', () => {
     expect(answer.at('data.number')).toBe('1');
   });
 
-  it('lets go of an answer that it holds back when it closes', async () => {
+  it('aborts a delayed response when the emulator closes', async () => {
     const emulator = await startEmulator();
     let arrived = (): void => {};
     const arrival = new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ describe('a fault over a real socket', () => {
     expect(['gone', 201]).toContain(await answer.then((got) => (typeof got === 'string' ? got : got.status)));
   });
 
-  it('carries nothing out before its latency is over, nor once it closes', async () => {
+  it('executes no request before its latency is over or after it closes', async () => {
     const emulator = await startEmulator({ behaviour: { latencyMs: 3_600_000 } });
     const answer = call(emulator, create).catch(() => 'gone');
     await expect.poll(() => emulator.requests.length).toBe(1);
@@ -82,7 +82,7 @@ describe('a fault over a real socket', () => {
     expect(emulator.world.numbers.size).toBe(0);
   });
 
-  it('asks the hook first, and spares the planned faults where the hook has one', async () => {
+  it('is taken from the hook first, and then from the planned faults', async () => {
     const fault: Fault = { status: 500 };
     const seen: string[] = [];
     await using emulator = await startEmulator({
@@ -98,7 +98,7 @@ describe('a fault over a real socket', () => {
     expect(seen[0]).toBe('POST /api/v1/numbers {"number":"1"}');
   });
 
-  it('never meets the dashboard', async () => {
+  it('never affects the dashboard', async () => {
     await using emulator = await startEmulator({ behaviour: { latencyMs: 1 } });
     emulator.faults.add({ fault: { status: 500 } });
     expect((await call(emulator, ['GET', '/__emulator/world'])).status).toBe(200);
@@ -107,7 +107,7 @@ describe('a fault over a real socket', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   const head = 'Host: x\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n';
   const post = (length: number, body: string) =>
     `POST /api/v1/numbers HTTP/1.1\r\n${head}Content-Length: ${length}\r\n\r\n${body}`;
@@ -115,9 +115,9 @@ describe('a client that leaves', () => {
 
   it.each([
     { reason: 'in the middle of its body', sent: post(50, whole), fault: undefined, kept: 0 },
-    { reason: 'in the middle of the answer', sent: post(whole.length, whole), fault: { drip: 1 }, kept: 1 },
-    { reason: 'before the answer', sent: post(whole.length, whole), fault: { delayMs: 1 }, kept: 1 },
-  ])('$reason does no harm', async ({ sent, fault, kept }) => {
+    { reason: 'in the middle of the response', sent: post(whole.length, whole), fault: { drip: 1 }, kept: 1 },
+    { reason: 'before the response', sent: post(whole.length, whole), fault: { delayMs: 1 }, kept: 1 },
+  ])('$reason does not affect the emulator', async ({ sent, fault, kept }) => {
     await using emulator = await startEmulator();
     if (fault !== undefined) emulator.faults.add({ fault });
     const socket = connect(emulator.port, '127.0.0.1');
@@ -135,7 +135,7 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('which requests a fault hits', () => {
+describe('the match of a fault', () => {
   const request = { method: 'GET', path: '/api/v1/agents/01A/versions?per_page=5' };
   const cases: readonly { match: PlannedFault['match']; hit: boolean }[] = [
     { match: undefined, hit: true },
@@ -148,13 +148,13 @@ describe('which requests a fault hits', () => {
     { match: { method: 'GET', path: '/api/v1/agents', pattern: 'numbers' }, hit: false },
   ];
 
-  it.each(cases)('$match: $hit', ({ match, hit }) => {
+  it.each(cases)('selects with $match: $hit', ({ match, hit }) => {
     const faults = new Faults();
     faults.add({ ...(match === undefined ? {} : { match }), fault: { status: 500 } });
     expect(faults.take(request) !== undefined).toBe(hit);
   });
 
-  it('uses them up in the order in which they came', () => {
+  it('uses faults in the order in which they were added', () => {
     const faults = new Faults();
     faults.add({ times: 2, fault: { status: 500 } });
     faults.add({ match: { method: 'POST' }, fault: { status: 501 } });

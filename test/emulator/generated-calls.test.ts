@@ -13,17 +13,17 @@ async function published(times: number, options: EmulatorOptions = {}) {
   await call(emulator, ['POST', '/api/v1/agents', { name: 'a' }]);
   const [id = ''] = emulator.world.agents.keys();
   for (let time = 0; time < times; time++) emulator.dashboard.publishAgent(id);
-  return { emulator, id, made: [...emulator.world.records.calls.values()] };
+  return { emulator, id, generatedCalls: [...emulator.world.records.calls.values()] };
 }
 
 describe('calls after a publication', () => {
-  it('are those of its version, in the days before the next one', async () => {
-    const { emulator, id, made } = await published(2);
+  it('belong to its version, in the days before the next one', async () => {
+    const { emulator, id, generatedCalls } = await published(2);
     await using _ = emulator;
-    expect(made).toHaveLength(400);
+    expect(generatedCalls).toHaveLength(400);
     const [first, second] = emulator.world.agents.get(id)?.versions ?? [];
     const border = Date.parse(second?.published_at ?? '');
-    const [before, after] = [made.slice(0, 200), made.slice(200)];
+    const [before, after] = [generatedCalls.slice(0, 200), generatedCalls.slice(200)];
     for (const { start_time } of before) {
       expect(Date.parse(start_time)).toBeGreaterThanOrEqual(Date.parse(first?.published_at ?? ''));
       expect(Date.parse(start_time)).toBeLessThan(border);
@@ -34,24 +34,24 @@ describe('calls after a publication', () => {
     expect(border - Date.parse(first?.published_at ?? '')).toBeGreaterThanOrEqual(5 * 86_400_000);
   });
 
-  it('are the same for the same seed, and others for another', async () => {
+  it('are equal for the same seed, and differ for another seed', async () => {
     const [one, same, other] = [await published(1), await published(1), await published(1, { seed: 2 })];
     for (const { emulator } of [one, same, other]) await emulator.close();
-    expect(same.made).toEqual(one.made);
-    expect(other.made).not.toEqual(one.made);
+    expect(same.generatedCalls).toEqual(one.generatedCalls);
+    expect(other.generatedCalls).not.toEqual(one.generatedCalls);
   });
 
-  it('let the clock of the machine run ahead, and go on', async () => {
+  it('advance the clock of the emulator', async () => {
     const { emulator, id } = await published(1, { seed: undefined });
     await using _ = emulator;
     const { updated_at: edited } = emulator.dashboard.edit('agents', id, { name: 'b' });
     expect(Date.parse(edited)).toBeGreaterThan(Date.now() + 4 * 86_400_000);
   });
 
-  it('are none unless they are wanted, and need weights', async () => {
-    const { emulator, made } = await published(1, { behaviour: {} });
+  it('are only generated on request, and need weights', async () => {
+    const { emulator, generatedCalls } = await published(1, { behaviour: {} });
     await using _ = emulator;
-    expect(made).toEqual([]);
+    expect(generatedCalls).toEqual([]);
     const refused = await call(emulator, [
       'PUT',
       '/__emulator/behaviour',

@@ -19,7 +19,7 @@ function walk(
     pageOf(items, shape, { request: { per_page: perPage, cursor }, behaviour: { ...behaviour, cursors } });
   const forth = [read(undefined)];
   while (typeof forth.at(-1)?.meta.next_cursor === 'string') {
-    // A cursor that leads nowhere must fail the test, not hang it.
+    // A cursor without a target must fail the test instead of looping forever.
     if (forth.length > items.length) throw new Error('more pages than items going forth');
     forth.push(read(String(forth.at(-1)?.meta.next_cursor)));
   }
@@ -44,7 +44,7 @@ describe('pageOf', () => {
 
   const anyCursors = fc.constantFrom('key' as const, 'position' as const);
 
-  it('shows every item once going forth, and the same pages going back', () => {
+  it('returns every item once in forward direction, and the same pages in reverse', () => {
     fc.assert(
       fc.property(anyList, anyOrder, fc.integer({ min: 1, max: 15 }), anyCursors, (items, order, perPage, cursors) => {
         const { forth, back } = walk(items, { shape: listing(order), perPage, cursors });
@@ -56,14 +56,14 @@ describe('pageOf', () => {
     );
   });
 
-  it('neither repeats nor skips when the record at the cursor is removed meanwhile', () => {
+  it('neither repeats nor skips items when the record at the cursor is removed in between', () => {
     const shape = listing('ascending');
     const first = pageOf([1, 2, 3, 4, 5], shape, { request: { per_page: 2 }, behaviour });
     const cursor = String(first.meta.next_cursor);
     expect(pageOf([1, 3, 4, 5], shape, { request: { per_page: 2, cursor }, behaviour }).data).toEqual([3, 4]);
   });
 
-  it.each(['documented', 'odd'] as const)('caps pages and shows records again, with a meta that is %s', (meta) => {
+  it.each(['documented', 'odd'] as const)('limits pages and repeats records, with a meta that is %s', (meta) => {
     const shape = listing('ascending');
     const read = (cursor?: string) =>
       pageOf([1, 2, 3, 4, 5], shape, {
@@ -106,8 +106,8 @@ async function ids(emulator: Emulator, pathOf: (cursor: string | undefined) => r
 const query = (path: string) => (cursor: string | undefined) =>
   [`${path}?per_page=2${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`] as const;
 
-describe('the lists in pages', () => {
-  it('numbers come oldest first', async () => {
+describe('paged lists', () => {
+  it('return numbers oldest first', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     for (const number of ['1', '2', '3', '4', '5']) await call(emulator, ['POST', '/api/v1/numbers', { number }]);
     const all = [...emulator.world.numbers.keys()];
@@ -115,7 +115,7 @@ describe('the lists in pages', () => {
     expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), all.slice(4)]);
   });
 
-  it('versions come newest first and name the previous cursor their own way', async () => {
+  it('return versions newest first, with their own name of the previous cursor', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const id = await newAgent(emulator);
     for (let i = 0; i < 3; i++) emulator.dashboard.publishAgent(id);
@@ -132,14 +132,14 @@ describe('the lists in pages', () => {
     expect(back.body).toEqual(first.body);
   });
 
-  it('calls take their cursor in the body', async () => {
+  it('read the cursor of calls from the body', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const all = Array.from({ length: 3 }, () => emulator.dashboard.recordCall({ agent_id: 'a' }).id).reverse();
     const pages = await ids(emulator, (cursor) => ['/api/v1/call-histories', { per_page: 2, cursor }]);
     expect(pages).toEqual([all.slice(0, 2), all.slice(2)]);
   });
 
-  it('shows 20 a page unless told', async () => {
+  it('have 20 items per page by default', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     for (let i = 0; i < 21; i++) emulator.dashboard.addKnowledgeBase({ name: 'same' });
     const answer = await call(emulator, ['GET', '/api/v1/knowledge-bases']);
@@ -147,7 +147,7 @@ describe('the lists in pages', () => {
     expect(answer.at('meta.next_cursor')).toEqual(expect.any(String));
   });
 
-  it('invoices hang on their ids: 10 unless told, newest first, both directions', async () => {
+  it('return invoices newest first, 10 by default, with their ids as cursors in both directions', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const all = Array.from({ length: 12 }, () => emulator.dashboard.addInvoice().id).reverse();
     const read = async (parameters: string) => {

@@ -7,7 +7,7 @@ interface Refused {
   readonly reason: string;
   readonly request: readonly [method: Dispatcher.HttpMethod, path: string, body?: unknown];
   readonly status: number;
-  /** The field that the answer must name. */
+  /** The field that the response must name. */
   readonly field?: string;
 }
 
@@ -27,10 +27,10 @@ const missing = (reason: string, request: Refused['request']): Refused => ({ rea
 
 const table: readonly Refused[] = [
   invalid('a name over 255 characters', ['POST', '/api/v1/agents', { name: 'n'.repeat(256) }], 'name'),
-  invalid('a name that is no text', ['POST', '/api/v1/agents', { name: 5 }], 'name'),
+  invalid('a name that is not a string', ['POST', '/api/v1/agents', { name: 5 }], 'name'),
   invalid('an update with a name over 255 characters', agent({ name: 'n'.repeat(256) }), 'name'),
   invalid('an update with a null name', agent({ name: null }), 'name'),
-  invalid('a config object that is a text', agent({ llm_config: 'gpt' }), 'llm_config'),
+  invalid('a config object that is a string', agent({ llm_config: 'gpt' }), 'llm_config'),
   invalid('a config object that is a list', agent({ stt_config: [] }), 'stt_config'),
   invalid('a config object that is null', agent({ tts_config: null }), 'tts_config'),
   invalid(
@@ -38,24 +38,28 @@ const table: readonly Refused[] = [
     agent({ call_config: { ring_duration_ms: 1.5 } }),
     'call_config.ring_duration_ms',
   ),
-  invalid('a number as text', agent({ llm_config: { temperature: '1' } }), 'llm_config.temperature'),
-  invalid('a text as number', agent({ tts_config: { speed: 1 } }), 'tts_config.speed'),
+  invalid('a number as a string', agent({ llm_config: { temperature: '1' } }), 'llm_config.temperature'),
+  invalid('a string as a number', agent({ tts_config: { speed: 1 } }), 'tts_config.speed'),
   invalid(
-    'a flag as text',
+    'a flag as a string',
     agent({ prompt_config: { ai_speak_after_silence: 'yes' } }),
     'prompt_config.ai_speak_after_silence',
   ),
-  invalid('an endpoint that is no URL', agent({ llm_config: { endpoint: 'here' } }), 'llm_config.endpoint'),
-  invalid('a base_url that is no URL', agent({ llm_config: { base_url: 'here' } }), 'llm_config.base_url'),
+  invalid('an endpoint that is not a URL', agent({ llm_config: { endpoint: 'here' } }), 'llm_config.endpoint'),
+  invalid('a base_url that is not a URL', agent({ llm_config: { base_url: 'here' } }), 'llm_config.base_url'),
   invalid(
-    'knowledge base ids that are no texts',
+    'knowledge base ids that are not strings',
     agent({ llm_config: { knowledge_base_ids: [1] } }),
     'llm_config.knowledge_base_ids.0',
   ),
-  invalid('tools that are no list', agent({ llm_config: { tools: {} } }), 'llm_config.tools'),
-  invalid('a null where only some fields take it', agent({ prompt_config: { prompt: null } }), 'prompt_config.prompt'),
+  invalid('tools that are not a list', agent({ llm_config: { tools: {} } }), 'llm_config.tools'),
   invalid(
-    'backchannel words that are no list',
+    'a null in a field that does not accept it',
+    agent({ prompt_config: { prompt: null } }),
+    'prompt_config.prompt',
+  ),
+  invalid(
+    'backchannel words that are not a list',
     agent({ tts_config: { backchannel_words: 'ok' } }),
     'tts_config.backchannel_words',
   ),
@@ -73,13 +77,13 @@ const table: readonly Refused[] = [
   invalid('an empty nickname', numbered({ nickname: '' }), 'nickname'),
   invalid('a nickname over 255 characters', numbered({ nickname: 'n'.repeat(256) }), 'nickname'),
   invalid('a webhook without url', ['POST', '/api/v1/webhooks', {}], 'url'),
-  invalid('a webhook with an url that is none', hook({ url: 'example' }), 'url'),
+  invalid('a webhook with an invalid url', hook({ url: 'example' }), 'url'),
   invalid('a payload that is a list', hook({ payload: [] }), 'payload'),
-  invalid('a payload whose data is a text', hook({ payload: { data: 'x' } }), 'payload.data'),
+  invalid('a payload whose data is a string', hook({ payload: { data: 'x' } }), 'payload.data'),
   invalid('a payload whose event is a number', hook({ payload: { event: 1 } }), 'payload.event'),
   invalid('a payload whose timestamp is a number', hook({ payload: { timestamp: 1 } }), 'payload.timestamp'),
-  invalid('a flag of a webhook as number', hook({ check_https: 1 }), 'check_https'),
-  invalid('logging_enabled as text', hook({ logging_enabled: 'true' }), 'logging_enabled'),
+  invalid('a flag of a webhook as a number', hook({ check_https: 1 }), 'check_https'),
+  invalid('logging_enabled as a string', hook({ logging_enabled: 'true' }), 'logging_enabled'),
   invalid('retries below 0', hook({ retries: -1 }), 'retries'),
   invalid('retries over 10', hook({ retries: 11 }), 'retries'),
   invalid('retries with a fraction', hook({ retries: 1.5 }), 'retries'),
@@ -87,35 +91,35 @@ const table: readonly Refused[] = [
   invalid('a timeout over 1800', hook({ timeout: 1801 }), 'timeout'),
   invalid('a user without role', user({ modules: [] }), 'role'),
   invalid('a role that is null', user({ role: null }), 'role'),
-  invalid('a role that is none of the four', user({ role: 'boss' }), 'role'),
-  invalid('a module that is none of the five', user({ role: 'admin', modules: ['billing'] }), 'modules.0'),
+  invalid('an unknown role', user({ role: 'boss' }), 'role'),
+  invalid('an unknown module', user({ role: 'admin', modules: ['billing'] }), 'modules.0'),
   invalid('an agent that does not exist', user({ role: 'admin', agent_ids: [UNKNOWN] }), 'agent_ids.0'),
-  invalid('agent ids that are no list', user({ role: 'admin', agent_ids: 'x' }), 'agent_ids'),
+  invalid('agent ids that are not a list', user({ role: 'admin', agent_ids: 'x' }), 'agent_ids'),
   ...['numbers', 'knowledge-bases', 'api-keys', 'agents/{agent}/versions', 'workspaces/{workspace}/users'].flatMap(
     (path) => [
       ...['0', '101', '-1', '1.5', 'ten', ''].map((perPage) =>
         invalid(`${path}: ${perPage || 'nothing'} a page`, ['GET', `/api/v1/${path}?per_page=${perPage}`], 'per_page'),
       ),
-      invalid(`${path}: a cursor that nobody gave`, ['GET', `/api/v1/${path}?cursor=abc`], 'cursor'),
+      invalid(`${path}: an unknown cursor`, ['GET', `/api/v1/${path}?cursor=abc`], 'cursor'),
     ],
   ),
   invalid('0 calls a page', calls({ per_page: 0 }), 'per_page'),
   invalid('101 calls a page', calls({ per_page: 101 }), 'per_page'),
-  invalid('a page size as text', calls({ per_page: '5' }), 'per_page'),
-  invalid('a cursor of calls that nobody gave', calls({ cursor: 'abc' }), 'cursor'),
+  invalid('a page size as a string', calls({ per_page: '5' }), 'per_page'),
+  invalid('an unknown cursor of calls', calls({ cursor: 'abc' }), 'cursor'),
   invalid('a cursor of calls that is a number', calls({ cursor: 1 }), 'cursor'),
-  invalid('a date that is none', calls({ date_from: 'yesterday' }), 'date_from'),
+  invalid('an invalid date', calls({ date_from: 'yesterday' }), 'date_from'),
   invalid('a day that does not exist', calls({ date_from: '2026-02-31' }), 'date_from'),
   invalid('date_to before date_from', calls({ date_from: '2026-01-02', date_to: '2026-01-01' }), 'date_to'),
   invalid('0 invoices', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=0'], 'limit'),
   invalid('a limit that is a word', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=all'], 'limit'),
   invalid(
-    'an invoice that is not there',
+    'an unknown invoice',
     ['GET', `/api/v1/workspaces/{workspace}/billing/history?starting_after=${UNKNOWN}`],
     'starting_after',
   ),
   invalid(
-    'an end that is not there',
+    'an unknown end',
     ['GET', `/api/v1/workspaces/{workspace}/billing/history?ending_before=${UNKNOWN}`],
     'ending_before',
   ),
@@ -124,7 +128,7 @@ const table: readonly Refused[] = [
   missing('versions of an unknown agent', ['GET', `/api/v1/agents/${UNKNOWN}/versions`]),
   missing('the latest version of an agent without any', ['GET', '/api/v1/agents/{agent}/versions/latest']),
   missing('a version that does not exist', ['GET', '/api/v1/agents/{agent}/versions/1']),
-  missing('a version that is no number', ['GET', '/api/v1/agents/{agent}/versions/first']),
+  missing('a version that is not a number', ['GET', '/api/v1/agents/{agent}/versions/first']),
   missing('an unknown webhook', ['GET', `/api/v1/webhooks/${UNKNOWN}`]),
   missing('an unknown call', ['GET', `/api/v1/call-histories/${UNKNOWN}`]),
   missing('an unknown user', ['PUT', `/api/v1/workspaces/{workspace}/users/${UNKNOWN}`, { role: 'admin' }]),
@@ -139,8 +143,8 @@ const table: readonly Refused[] = [
   missing('a new user', ['POST', '/api/v1/workspaces/{workspace}/users', {}]),
 ];
 
-describe('what the emulator refuses', () => {
-  it.each(table)('$status: $reason', async ({ request: [method, path, body], status, field }) => {
+describe('refused requests', () => {
+  it.each(table)('$status for $reason', async ({ request: [method, path, body], status, field }) => {
     await using emulator = await startEmulator({ seed: 7 });
     const filled = await fillIn(emulator, path);
     const before = JSON.stringify(emulator.world.toData());
@@ -152,9 +156,9 @@ describe('what the emulator refuses', () => {
   });
 
   const bodies: readonly { reason: string; options: CallOptions; status: number }[] = [
-    { reason: 'no JSON', options: { raw: '{"name":' }, status: 400 },
+    { reason: 'invalid JSON', options: { raw: '{"name":' }, status: 400 },
     { reason: 'a list', options: { raw: '[]' }, status: 422 },
-    { reason: 'a text', options: { raw: '"name"' }, status: 422 },
+    { reason: 'a string', options: { raw: '"name"' }, status: 422 },
     {
       reason: 'a form',
       options: { raw: 'name=a', headers: { authorization: 'Bearer x', 'content-type': 'text/plain' } },
@@ -162,7 +166,7 @@ describe('what the emulator refuses', () => {
     },
   ];
 
-  it.each(bodies)('$status: a body that is $reason', async ({ options, status }) => {
+  it.each(bodies)('$status for a body that is $reason', async ({ options, status }) => {
     await using emulator = await startEmulator();
     const answer = await call(emulator, ['POST', '/api/v1/agents'], options);
     expect(answer.status).toBe(status);
@@ -174,7 +178,7 @@ describe('what the emulator refuses', () => {
     { reason: 'another scheme', headers: { authorization: 'Basic eA==' }, apiKey: undefined, status: 401 },
     { reason: 'an empty key', headers: { authorization: 'Bearer ' }, apiKey: undefined, status: 401 },
     {
-      reason: 'any key, where none is set',
+      reason: 'any key if none is configured',
       headers: { authorization: 'Bearer x' },
       apiKey: undefined,
       status: 200,
@@ -183,7 +187,7 @@ describe('what the emulator refuses', () => {
     { reason: 'the right key', headers: { authorization: 'Bearer right' }, apiKey: 'right', status: 200 },
   ];
 
-  it.each(keys)('$status: $reason', async ({ headers, apiKey, status }) => {
+  it.each(keys)('$status with $reason', async ({ headers, apiKey, status }) => {
     await using emulator = await startEmulator({ apiKey });
     expect((await call(emulator, ['GET', '/api/v1/numbers'], { headers: { ...headers } })).status).toBe(status);
     expect(JSON.stringify(emulator.requests)).not.toMatch(/bearer|basic|right/i);
@@ -202,7 +206,7 @@ describe('what the emulator refuses', () => {
     { reason: 'a null message', request: agent({ prompt_config: { welcome_message: null } }) },
   ];
 
-  it.each(limits)('takes $reason', async ({ request: [method, path, body] }) => {
+  it.each(limits)('do not include $reason', async ({ request: [method, path, body] }) => {
     await using emulator = await startEmulator();
     const answer = await call(emulator, [method, await fillIn(emulator, path), body]);
     expect(answer.status, answer.text).toBeLessThan(300);

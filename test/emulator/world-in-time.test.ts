@@ -11,7 +11,7 @@ import { call, newAgent } from './call.ts';
 
 const KEY = 'sk-a-provider-key-0123456789';
 
-/** A few writes of every sort; gives the world and the texts of all answers. */
+/** Makes some writes of every type; returns the world and the text of all responses. */
 async function play(options: EmulatorOptions) {
   await using emulator = await startEmulator(options);
   const id = await newAgent(emulator, { name: 'A', llm_config: { api_key: KEY } });
@@ -30,13 +30,13 @@ async function play(options: EmulatorOptions) {
 }
 
 describe('a seed', () => {
-  it('makes two runs the same, and two seeds different', async () => {
+  it('makes two runs equal, and other seeds differ', async () => {
     const [first, second, other] = [await play({ seed: 5 }), await play({ seed: 5 }), await play({ seed: 6 })];
     expect(second).toEqual(first);
     expect(other.data.records.agents[0]?.id).not.toBe(first.data.records.agents[0]?.id);
   });
 
-  it('moves the clock one second a write, and not on reads', async () => {
+  it('advances the clock one second per write, but not on reads', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const id = await newAgent(emulator);
     await call(emulator, ['GET', `/api/v1/agents/${id}`]);
@@ -47,7 +47,7 @@ describe('a seed', () => {
     ]);
   });
 
-  it.each([undefined, 1])('gives ids that are unique and sort as they were given (seed %s)', (seed) => {
+  it.each([undefined, 1])('creates unique ids in ascending order (seed %s)', (seed) => {
     const sequence = new IdsAndClock(seed);
     const ids = Array.from({ length: 1000 }, () => sequence.newId());
     expect(new Set(ids).size).toBe(1000);
@@ -55,7 +55,7 @@ describe('a seed', () => {
     for (const id of [...ids, DEFAULT_WORKSPACE_ID]) expect(id).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
   });
 
-  it('is not needed: without one two runs differ', async () => {
+  it('is optional: two runs without one differ', async () => {
     const [first, second] = [await play({}), await play({})];
     expect(second.data.records.agents[0]?.id).not.toBe(first.data.records.agents[0]?.id);
   });
@@ -71,7 +71,7 @@ describe('a data file', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('brings the same world back, and the sequence goes on', async () => {
+  it('restores the same world and continues the sequence', async () => {
     const { data } = await play({ seed: 5, dataFile: path });
     await using emulator = await startEmulator({ seed: 5, dataFile: path });
     expect(emulator.world.toData()).toEqual(data);
@@ -82,7 +82,7 @@ describe('a data file', () => {
     expect(emulator.dashboard.holdsApiKey(String(first?.id), KEY)).toBe(true);
   });
 
-  it('is for its owner alone, holds no provider key, and leaves nothing beside it', async () => {
+  it('is private to its owner, contains no provider key, and is the only file', async () => {
     const { data, texts, requests } = await play({ dataFile: path });
     expect(await readdir(folder)).toEqual(['world.json']);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -96,7 +96,7 @@ describe('a data file', () => {
     await expect.poll(kept).toEqual([id]);
   });
 
-  it('that cannot be written is reported at the start', async () => {
+  it('is reported at startup if it cannot be written', async () => {
     const dataFile = join(folder, 'nowhere', 'world.json');
     await expect(startEmulator({ dataFile })).rejects.toMatchObject({
       message: expect.stringMatching(/nowhere\/world\.json: the folder does not exist$/),
@@ -104,7 +104,7 @@ describe('a data file', () => {
     });
   });
 
-  it('that can no longer be written is reported at the end', async () => {
+  it('is reported on close if it can no longer be written', async () => {
     const inner = join(folder, 'inner');
     await mkdir(inner);
     const emulator = await startEmulator({ dataFile: join(inner, 'world.json') });
@@ -114,12 +114,12 @@ describe('a data file', () => {
   });
 
   it.each([
-    ['{"format_version":1', 'half a file'],
+    ['{"format_version":1', 'a truncated file'],
     ['[]', 'another shape'],
     ['{"format_version":2}', 'another format'],
     ['{"format_version":3}', 'a newer format'],
     ['', 'an empty file'],
-  ])('%j is refused and left as it is: %s', async (text) => {
+  ])('is refused with %j and left unchanged: %s', async (text) => {
     await writeFile(path, text);
     await expect(startEmulator({ dataFile: path })).rejects.toMatchObject({
       message: expect.stringMatching(/ is not an emulator data file: \w/),
@@ -128,14 +128,14 @@ describe('a data file', () => {
     expect(await readFile(path, 'utf8')).toBe(text);
   });
 
-  it('that is a folder is refused, and says what to set', async () => {
+  it('is refused if it is a folder, with a hint to the flag', async () => {
     await expect(startEmulator({ dataFile: folder })).rejects.toMatchObject({
       message: expect.stringMatching(/cannot read the emulator data file .*: EISDIR/),
       hint: expect.stringContaining('--data'),
     });
   });
 
-  it('of another workspace is refused', async () => {
+  it('is refused if it belongs to another workspace', async () => {
     await play({ dataFile: path, workspaceId: 'ONE' });
     await expect(startEmulator({ dataFile: path, workspaceId: 'TWO' })).rejects.toThrow(/belongs to workspace ONE/);
     await using emulator = await startEmulator({ dataFile: path });
@@ -143,13 +143,13 @@ describe('a data file', () => {
   });
 });
 
-describe('starting', () => {
-  it('says so when the port is taken', async () => {
+describe('startEmulator', () => {
+  it('reports a port in use', async () => {
     await using emulator = await startEmulator();
     await expect(startEmulator({ port: emulator.port })).rejects.toThrow(UserError);
   });
 
-  it('gives the workspace id that it is told, and its own otherwise', async () => {
+  it('uses the given workspace id, or a default one', async () => {
     await using told = await startEmulator({ workspaceId: 'MINE' });
     await using own = await startEmulator();
     expect([told.workspaceId, own.workspaceId]).toEqual(['MINE', DEFAULT_WORKSPACE_ID]);
@@ -157,7 +157,7 @@ describe('starting', () => {
   });
 });
 
-describe('a merge patch', () => {
+describe('mergePatch', () => {
   it.each([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -169,7 +169,7 @@ describe('a merge patch', () => {
     [[1, 2], { a: 'b', c: null }, { a: 'b' }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
     [{ a: 1 }, { a: undefined }, { a: 1 }],
-  ])('%j with %j is %j', (value, patch, result) => {
+  ])('returns for %j and %j the result %j', (value, patch, result) => {
     const before = JSON.stringify(value);
     expect(mergePatch(value, patch)).toEqual(result);
     expect(JSON.stringify(value)).toBe(before);
