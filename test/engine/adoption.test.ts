@@ -11,15 +11,15 @@ const stt = (model: string) => ({ stt_config: { model } });
 const unverified = ['stt_config.model'];
 const differing = { path: 'stt_config.model', before: 's', after: 'ours', verified: false };
 
-describe('a record that metadata.id names', () => {
+describe('a record with metadata.id', () => {
   it.each([
-    ['all is shown and equal', {}, 'never', { action: 'adopt' }],
-    ['a shown field differs', { name: 'b' }, 'never', { action: 'update' }],
+    ['all fields are returned and equal', {}, 'never', { action: 'adopt' }],
+    ['a returned field differs', { name: 'b' }, 'never', { action: 'update' }],
     ['a hidden field was never published', stt('s'), 'never', { action: 'update' }],
-    ['the published version has it', stt('s'), 'as it is', { action: 'adopt', unverified }],
+    ['the published version has the same value', stt('s'), 'as it is', { action: 'adopt', unverified }],
     ['the published version differs', stt('ours'), 'as it is', { action: 'update', changes: [differing] }],
     ['the draft is newer', stt('s'), 'and edited since', { action: 'adopt', unverified }],
-  ])('is compared with what is shown and published: %s', async (_, spec, published, expected) => {
+  ])('is compared with the returned and the published fields: %s', async (_, spec, published, expected) => {
     const w = await Bench.open(hiding);
     const { id } = await w.client.agents.create({ name: 'a', ...config });
     if (published !== 'never') w.emulator.dashboard.publishAgent(id);
@@ -39,7 +39,7 @@ describe('a record that metadata.id names', () => {
     expect(w.emulator.requests, 'the version is read for an adoption only').toHaveLength(1);
     const stored = w.emulator.world.agents.get(id);
     expect(stored?.llm_config).toEqual({ model: 'm' });
-    // What the published version shows beside the managed field goes out with its object.
+    // The update also resends the fields that the published version has in the same object.
     if (published === 'as it is') expect(stored?.stt_config.provider).toBe('p');
   });
 
@@ -47,13 +47,13 @@ describe('a record that metadata.id names', () => {
     const w = await Bench.applied([agent('a')]);
     const { id } = await w.client.agents.create({ name: 'a' });
     const plan = await w.plan([agent('a', {}, { id })]);
-    const held = await w.idOf('Agent/a');
-    expect(at(plan, 'Agent/a').id).toBe(held);
+    const managedId = await w.idOf('Agent/a');
+    expect(at(plan, 'Agent/a').id).toBe(managedId);
     expect(plan.warnings).toEqual([
       {
         address: 'Agent/a',
-        message: `metadata.id is ${id}, but the state manages ${held}.`,
-        next: [{ action: 'release', address: 'Agent/a', id: held, or: 'remove_id' }],
+        message: `metadata.id is ${id}, but the state manages ${managedId}.`,
+        next: [{ action: 'release', address: 'Agent/a', id: managedId, or: 'remove_id' }],
       },
     ]);
   });
@@ -95,7 +95,7 @@ describe('a rename', () => {
     expect(actionsIn(await w.plan(renamed().map((each) => ({ ...each, previousNames: [] }))))).toEqual([]);
   });
 
-  it.each([true, false])('of a number is seen by its digits (numeric: %s)', async (numericNumbers) => {
+  it.each([true, false])('recognizes a number by its digits (numeric: %s)', async (numericNumbers) => {
     const w = await Bench.applied([number('n', { number: '(49)30-12345' })], { numericNumbers, uniqueNumbers: true });
     const renamed = { action: 'noop', previous_address: 'PhoneNumber/n' };
     expect(at(await w.plan([number('m', { number: '+49 30 12345' })]), 'PhoneNumber/m')).toMatchObject(renamed);
@@ -112,13 +112,13 @@ describe('a rename', () => {
 
   it('finds the record again if an apply in between released it', async () => {
     const w = await Bench.open();
-    const stood = agent('s');
-    await w.apply([stood, agent('a'), webhook('h', { url: 'https://example.com/h' })]);
+    const unchanged = agent('s');
+    await w.apply([unchanged, agent('a'), webhook('h', { url: 'https://example.com/h' })]);
     const { resources } = await w.state();
-    await w.apply([stood]);
+    await w.apply([unchanged]);
     w.requests();
     const desired = [
-      stood,
+      unchanged,
       agent('b', { name: 'a' }, { previousNames: ['x', 'a'] }),
       webhook('i', { url: 'https://example.com/h' }, { previousNames: ['h'] }),
     ];
@@ -132,10 +132,10 @@ describe('a rename', () => {
     expect(w.writes).toEqual([]);
     expect((await w.state()).orphans).toEqual([]);
     w.emulator.dashboard.remove('agents', resources.get('Agent/a')?.id ?? '');
-    await w.apply([stood, desired[2] ?? stood]);
+    await w.apply([unchanged, desired[2] ?? unchanged]);
     expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
     const earlier = [agent('c', { name: 'a' }, { previousNames: ['b'] }), ...desired.slice(2)];
-    const allowed = await w.plan([stood, ...earlier], { allowRecreate: ['Agent/c'] });
+    const allowed = await w.plan([unchanged, ...earlier], { allowRecreate: ['Agent/c'] });
     expect(at(allowed, 'Agent/c')).toMatchObject({ action: 'create', recreates: expect.any(String) });
     expect(outcomes(await w.applySaved(allowed))).toEqual({ 'Agent/c': 'done' });
   });
@@ -151,13 +151,13 @@ describe('a rename', () => {
   });
 });
 
-describe('a rename that no manifest tells', () => {
+describe('an undeclared rename', () => {
   const hint = { address: 'Agent/new', next: [{ action: 'keep_record', previous_name: 'old' }] };
 
   it.each([
-    { reason: 'is created', fails: false, left: [] },
-    { reason: 'could not be created', fails: true, left: [hint] },
-  ])('points a rename out until the new record exists: it $reason', async ({ fails, left }) => {
+    { reason: 'the create succeeds', fails: false, left: [] },
+    { reason: 'the create fails', fails: true, left: [hint] },
+  ])('causes a warning until the new record exists: $reason', async ({ fails, left }) => {
     const w = await Bench.applied([agent('old', { name: 'Desk' })]);
     const renamed = [agent('new', { name: 'Desk' })];
     expect((await w.plan(renamed)).warnings).toMatchObject([hint]);
@@ -191,7 +191,7 @@ describe('an import', () => {
     expect(w.emulator.world.agents.size).toBe(1);
   });
 
-  it.each(everyKind)('of $address that is as declared needs no write', async ({ address }) => {
+  it.each(everyKind)('needs no write for $address if it is as declared', async ({ address }) => {
     const w = await everyKindApplied();
     const id = await w.idOf(address);
     expect(await w.import(address, id)).toBe('already');
@@ -211,8 +211,8 @@ describe('an import', () => {
     ['no number has the id', 'PhoneNumber/x', 'NONE', /has no PhoneNumber with the id NONE/],
     ['no user has the id', 'WorkspaceUser/x', 'NONE', /no WorkspaceUser/],
     ['the address has a record', 'Agent/a', 'OTHER', /Agent\/a is already managed as /],
-    ['another address has it', 'PhoneNumber/x', 'PhoneNumber/n', /^\S+ is already managed as PhoneNumber\/n$/],
-    ['it is of another kind', 'Webhook/x', 'Agent/a', /no Webhook with the id/],
+    ['another address has the record', 'PhoneNumber/x', 'PhoneNumber/n', /^\S+ is already managed as PhoneNumber\/n$/],
+    ['the record has another kind', 'Webhook/x', 'Agent/a', /no Webhook with the id/],
   ])('is refused when %s', async (_, address, from, message) => {
     const w = await everyKindApplied();
     const before = await w.store.read();
@@ -223,8 +223,8 @@ describe('an import', () => {
   });
 });
 
-describe('a resource outside of the scope of a run', () => {
-  it('is neither read, written nor forgotten', async () => {
+describe('a resource outside the scope of a run', () => {
+  it('is not read, written or forgotten', async () => {
     const w = await Bench.applied([agent('a'), agent('b'), webhook('h')]);
     const next = [agent('a', { llm_config: { model: 'm' } }), agent('b', { llm_config: { model: 'm' } })];
     const selection = { targets: ['Agent/a'], labels: {} };

@@ -36,7 +36,7 @@ import { resource } from './resources.ts';
 
 export const VERSION = '1.2.3';
 
-/** A resource whose spec is in the forms of a manifest: `$secret` and `$ref` are read when a run begins. */
+/** A resource whose spec has the syntax of a manifest: `$secret` and `$ref` are resolved when a run starts. */
 export interface Manifest {
   readonly address: string;
   readonly spec: JsonObject;
@@ -53,7 +53,7 @@ interface BenchOptions {
   readonly onRequest?: RequestHook;
   readonly files?: Files;
   readonly parse?: LocalStoreOptions['parse'];
-  /** Another one than files of this machine. */
+  /** Another store than files on this machine. */
   readonly storeIn?: (folder: string, now: () => Date) => StateStore;
 }
 
@@ -68,16 +68,16 @@ export interface ApplyOptions extends PlanOptions, Partial<Pick<ApplyInput, 'onE
 const fresh = { lineage: 'L1', salt: 'S1' };
 const API_KEY = 'the-api-key';
 
-/** A platform and a project's state of it, worked with as the command line does, without a process around it. */
+/** A platform, and the state of a project for it. Tests use it like the command line, without a process. */
 export class Bench implements AsyncDisposable {
   readonly emulator: Emulator;
   readonly store: StateStore;
   readonly statePath: string;
-  /** For what somebody else does to the platform. Each run opens a client of its own. */
+  /** For changes by other users of the platform. Each run opens its own client. */
   readonly client: PlatformClient;
-  /** By name: what `$secret` gives. */
+  /** The values of `$secret` by name. */
   secrets: Record<string, string> = { KEY: 'sk-first-secret', OTHER: 'sk-other-secret' };
-  /** Stands still unless a test moves it. */
+  /** Constant unless a test advances it. */
   time = Date.parse('2030-01-01T00:00:00Z');
   readonly #folder: string;
 
@@ -89,14 +89,14 @@ export class Bench implements AsyncDisposable {
     this.client = this.connect();
   }
 
-  /** Gone with the test. */
+  /** Starts a bench that is disposed of at the end of the test. */
   static async open(behaviour: BehaviourPatch = {}, options: BenchOptions = {}): Promise<Bench> {
     const bench = await Bench.start(behaviour, options);
     onTestFinished(() => bench[Symbol.asyncDispose]());
     return bench;
   }
 
-  /** A bench after an apply. The requests so far do not count. */
+  /** Returns a bench after an apply, with an empty list of requests. */
   static async applied(desired: readonly Declared[], behaviour: BehaviourPatch = {}): Promise<Bench> {
     const bench = await Bench.open(behaviour);
     await bench.apply(desired);
@@ -104,7 +104,7 @@ export class Bench implements AsyncDisposable {
     return bench;
   }
 
-  /** To be taken with `await using`, where a test needs many. */
+  /** Starts a bench for `await using`, in tests that need many. */
   static async start(behaviour: BehaviourPatch = {}, { onRequest, ...options }: BenchOptions = {}): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'voxform-bench-'));
     const emulator = await startEmulator({
@@ -122,7 +122,7 @@ export class Bench implements AsyncDisposable {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Another client of the platform. Pauses between tries take no time. */
+  /** Opens another client of the platform. Its backoff takes no time. */
   connect({ apiKey = API_KEY, ...more }: { apiKey?: string } & Partial<Omit<TransportOptions, 'apiKey'>> = {}) {
     const transport = new Transport({
       baseUrl: this.emulator.url,
@@ -140,7 +140,7 @@ export class Bench implements AsyncDisposable {
     return readState(this.store, { workspaceId: this.emulator.workspaceId, fresh });
   }
 
-  /** The id that the state has for an address; empty where it has none. */
+  /** Returns the id in the state for an address; an empty string if there is none. */
   async idOf(address: string): Promise<string> {
     return (await this.state()).resources.get(address)?.id ?? '';
   }
@@ -149,7 +149,7 @@ export class Bench implements AsyncDisposable {
     return (await this.#planned(desired, options)).plan.document;
   }
 
-  /** The same with reading begun before, as while manifests are parsed: a turn a number, with as much else in between. */
+  /** Plans with records that are read ahead of the manifests, with the given numbers of event loop turns in between. */
   async planAhead(manifests: readonly Manifest[], turns: Iterator<number>): Promise<PlanDocument> {
     return this.#connected({}, async (client) => {
       const input = this.#request(manifests, { client, state: await this.state() });
@@ -168,7 +168,7 @@ export class Bench implements AsyncDisposable {
     return driftOf((await this.#planned(desired, { evenIfAll: true })).plan);
   }
 
-  /** Plans and applies under the lock, whether or not there is something to write. */
+  /** Plans and applies with the lock, also without changes. */
   apply(desired: readonly Declared[], options: ApplyOptions = {}): Promise<ApplyReport> {
     return this.#connected(options, (client) =>
       this.#inSession(async (session) => {
@@ -179,7 +179,7 @@ export class Bench implements AsyncDisposable {
     );
   }
 
-  /** Applies a plan as a file carries it. */
+  /** Applies a plan after a round trip through a file. */
   applySaved(plan: PlanDocument, options: ApplyOptions = {}): Promise<ApplyReport> {
     return this.#connected(options, (client) =>
       this.#inSession(async (session) => {
@@ -191,7 +191,7 @@ export class Bench implements AsyncDisposable {
     );
   }
 
-  /** Applies, and returns the writes that this takes. */
+  /** Applies, and returns the writes of this apply. */
   async writesOf(desired: readonly Declared[], options?: ApplyOptions): Promise<readonly string[]> {
     this.requests();
     await this.apply(desired, options);
@@ -210,14 +210,14 @@ export class Bench implements AsyncDisposable {
     return this.#inSession((session) => session.record(event));
   }
 
-  /** The requests that the platform received since the last call of this. */
+  /** Returns the requests that the platform received since the previous call. */
   requests(): readonly ReceivedRequest[] {
     const seen = this.emulator.requests;
     this.emulator.clearRequests();
     return seen;
   }
 
-  /** The POSTs and PUTs since the last call of `requests`, as `METHOD path`, with ids as they are. */
+  /** Returns the POSTs and PUTs since the last call of `requests`, as `METHOD path` with ids. */
   get writes(): string[] {
     return this.emulator.requests
       .filter(({ method }) => method !== 'GET')
@@ -304,38 +304,38 @@ function planOptions({ onError, stop, onEvent, between, verifyWorkspace, ...opti
   return options;
 }
 
-/** A saved plan as it comes back from its file. */
+/** Returns a saved plan as it is read from its file. */
 export function reread(plan: PlanDocument): PlanDocument {
   return parseSavedPlan(JSON.stringify(withDigest(plan)), { file: 'p.json', version: VERSION });
 }
 
-/** The one resource of a plan at an address. */
+/** Returns the only resource of a plan at an address. */
 export function at(plan: PlanDocument, address: string): PlannedResource {
   const found = plan.resources.find((each) => each.address === address);
   if (found === undefined) throw new Error(`the plan has no ${address}: ${actionsIn(plan)}`);
   return found;
 }
 
-/** `action address` of everything that is not a noop. */
+/** Returns `action address` of everything except no-ops. */
 export function actionsIn(plan: PlanDocument): string[] {
   return plan.resources.filter(({ action }) => action !== 'noop').map(({ action, address }) => `${action} ${address}`);
 }
 
-/** The action of each address, also where there is nothing to do. */
+/** Returns the action of each address, including no-ops. */
 export function actionsOf({ resources }: PlanDocument): Record<string, string> {
   return Object.fromEntries(resources.map(({ address, action }) => [address, action]));
 }
 
-/** What became of each planned write: `done`, `failed: …` or `skipped: …`. */
+/** Returns the result of each planned write: `done`, `failed: …` or `skipped: …`. */
 export function outcomes(report: ApplyReport): Record<string, string> {
-  const told = [...report.results].map(([address, result]): [string, string] => {
+  const entries = [...report.results].map(([address, result]): [string, string] => {
     if (result.status === 'done') return [address, 'done'];
     return [address, result.status === 'failed' ? `failed: ${result.error}` : `skipped: ${result.because}`];
   });
-  return Object.fromEntries(told);
+  return Object.fromEntries(entries);
 }
 
-/** What is said besides what an update may erase. */
+/** Returns the warnings except those of fields that an update may erase. */
 export function besidesResends({ warnings }: Pick<PlanDocument, 'warnings'>): PlanDocument['warnings'] {
   return warnings.filter(({ message }) => !message.startsWith('This resends all of '));
 }

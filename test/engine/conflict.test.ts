@@ -6,24 +6,24 @@ const CONFLICT = { status: 409, body: { message: 'exists already' } };
 const desired = [number('n', { number: '+49 301', nickname: 'Desk' })];
 const address = 'PhoneNumber/n';
 
-it('a create answered 409 that an earlier copy of it did is found by its natural key', async () => {
+it('a create with the response 409 is found by its natural key if an earlier copy of it succeeded', async () => {
   const w = await Bench.open();
   w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
   const reads = () => w.emulator.requests.filter(({ method }) => method === 'GET').length;
   const report = await w.apply(desired);
   const [id] = w.emulator.world.numbers.keys();
   expect(report.results.get(address)).toEqual({ status: 'done', id });
-  expect(reads(), 'one more than the plan').toBe(2);
+  expect(reads(), 'one read in addition to the plan').toBe(2);
   const { pending, resources } = await w.state();
   expect([pending.size, resources.get(address)?.id, resources.get(address)?.adopted]).toEqual([0, id, undefined]);
   expect(actionsIn(await w.plan(desired))).toEqual([]);
 });
 
 it.each([
-  ['where the list does not show it', {}],
+  ['if the list does not contain it', {}],
   ['after a 429', { throttled: true }],
 ])(
-  'a create answered 409 stays unknown %s, until the list shows it',
+  'a create with the response 409 stays unknown %s, until the list contains it',
   async (_, { throttled = false }: { throttled?: boolean }) => {
     const w = await Bench.open();
     if (throttled) w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 429 } });
@@ -39,7 +39,7 @@ it.each([
   },
 );
 
-it('a record with the same key and other values is left to the next plan, which compares it', async () => {
+it('a record with the same key and other values is compared in the next plan', async () => {
   const w = await Bench.open();
   const report = await w.apply(desired, {
     between: async () => {
@@ -58,14 +58,17 @@ it('a record with the same key and other values is left to the next plan, which 
 it.each([
   ['Agent/a', [agent('a')]],
   ['Webhook/h', [webhook('h')]],
-] as const)('a create of %s answered 409 is unknown, because nothing lists such records', async (at, resources) => {
-  const w = await Bench.open();
-  w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
-  await w.apply(resources);
-  expect([...(await w.state()).pending.keys()]).toEqual([at]);
-});
+] as const)(
+  'a create of %s with the response 409 is unknown, because such records cannot be listed',
+  async (at, resources) => {
+    const w = await Bench.open();
+    w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
+    await w.apply(resources);
+    expect([...(await w.state()).pending.keys()]).toEqual([at]);
+  },
+);
 
-it.each([400, 422])('a create answered %i was not done', async (status) => {
+it.each([400, 422])('a create with the response %i had no effect', async (status) => {
   const w = await Bench.open();
   const all = [agent('a'), ...desired, webhook('h')];
   w.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault: { status } });
@@ -76,7 +79,7 @@ it.each([400, 422])('a create answered %i was not done', async (status) => {
   expect(actionsIn(await w.plan(all))).toEqual([]);
 });
 
-it('an update answered 409 was not done', async () => {
+it('an update with the response 409 had no effect', async () => {
   const w = await Bench.applied([agent('a', { llm_config: { model: 'm' } })]);
   w.emulator.faults.add({ match: { method: 'PUT' }, fault: CONFLICT });
   const report = await w.apply([agent('a', { llm_config: { model: 'n' } })]);

@@ -7,10 +7,10 @@ import { agent, number, ref, webhook } from './resources.ts';
 const AT_ONCE = 8;
 const agents = Array.from({ length: 3 * AT_ONCE }, (_, index) => agent(`a${index}`, { name: `A ${index}` }));
 
-/** What is done to the disk. */
-function countedFiles(): { readonly files: Files; readonly syncs: () => number; readonly placed: string[] } {
+/** Returns file functions that count syncs and record renames. */
+function countedFiles(): { readonly files: Files; readonly syncs: () => number; readonly renamedTo: string[] } {
   let syncs = 0;
-  const placed: string[] = [];
+  const renamedTo: string[] = [];
   const open: Files['open'] = async (...given) => {
     const handle = await nodeFiles.open(...given);
     const datasync = handle.datasync.bind(handle);
@@ -24,21 +24,21 @@ function countedFiles(): { readonly files: Files; readonly syncs: () => number; 
     ...nodeFiles,
     open,
     rename: (from: string, to: string) => {
-      placed.push(to);
+      renamedTo.push(to);
       return rename(from, to);
     },
   } as Files;
-  return { files, syncs: () => syncs, placed };
+  return { files, syncs: () => syncs, renamedTo };
 }
 
-it('sends one request for each create and each look, and syncs what begins together once', async () => {
-  const { files, syncs, placed } = countedFiles();
-  let begun = 0;
+it('apply sends one request per create and read, and syncs concurrent creates once', async () => {
+  const { files, syncs, renamedTo } = countedFiles();
+  let started = 0;
   const together = Promise.withResolvers<number>();
   async function onRequest({ method }: { readonly method: string }): Promise<undefined> {
     if (method !== 'POST') return;
-    begun += 1;
-    if (begun === AT_ONCE) together.resolve(syncs());
+    started += 1;
+    if (started === AT_ONCE) together.resolve(syncs());
     await together.promise;
   }
   const w = await Bench.open({}, { files, onRequest });
@@ -51,17 +51,17 @@ it('sends one request for each create and each look, and syncs what begins toget
   await w.apply(agents, { concurrency: AT_ONCE });
   expect(await together.promise, 'syncs before the first POSTs').toBe(1);
   expect(methods()).toEqual({ POST: agents.length });
-  expect(syncs(), 'an intent and an outcome each, at most').toBeLessThanOrEqual(2 * agents.length);
-  const written = placed.filter((each) => each === w.statePath);
-  expect(written, 'once before anything refers to it, once at the end').toHaveLength(2);
+  expect(syncs(), 'at most an intent and an outcome per create').toBeLessThanOrEqual(2 * agents.length);
+  const written = renamedTo.filter((each) => each === w.statePath);
+  expect(written, 'once before the first reference to it, once at the end').toHaveLength(2);
 
   const before = syncs();
   await w.apply(agents, { concurrency: AT_ONCE });
   expect(methods()).toEqual({ GET: agents.length });
-  expect([syncs(), placed.filter((each) => each === w.statePath).length]).toEqual([before, written.length]);
+  expect([syncs(), renamedTo.filter((each) => each === w.statePath).length]).toEqual([before, written.length]);
 });
 
-it('reads each record once, and each page of what manifests use', async () => {
+it('plan reads each record once, and each page of the lists that manifests use', async () => {
   const w = await Bench.open();
   w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
   const answering = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };

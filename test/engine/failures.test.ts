@@ -6,8 +6,8 @@ import { agent, number, ref, user, webhook } from './resources.ts';
 
 const post = (path: string) => ({ method: 'POST', path });
 
-describe('a run whose lock is taken away', () => {
-  it('sends nothing more, and says why', async () => {
+describe('a run that loses its lock', () => {
+  it('sends no further requests, and reports the reason', async () => {
     const w = await Bench.open();
     const report = await w.apply([agent('a'), agent('b')], {
       concurrency: 1,
@@ -21,7 +21,7 @@ describe('a run whose lock is taken away', () => {
   });
 });
 
-describe('a create whose answer was lost', () => {
+describe('a create without a response', () => {
   it('is unknown for an agent until a person resolves it, and is not resent', async () => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
@@ -32,7 +32,7 @@ describe('a create whose answer was lost', () => {
     const planned = at(await w.plan(desired), 'Agent/a');
     expect(planned.action).toBe('unknown');
     expect(stepTexts(planned)?.join('\n')).toContain('voxform state resolve Agent/a --not-created');
-    expect(actionsIn(await w.plan([])), 'also when its manifest is gone').toEqual(['unknown Agent/a']);
+    expect(actionsIn(await w.plan([])), 'also without its manifest').toEqual(['unknown Agent/a']);
     await w.apply(desired);
     expect(w.writes).toEqual(['POST /api/v1/agents']);
 
@@ -45,7 +45,7 @@ describe('a create whose answer was lost', () => {
   });
 
   it.each([{ cut: 'before' }, { status: 502 }] as const)(
-    'is unknown for every kind with %o, until a person says that it did not happen',
+    'is unknown for every kind with %o, until a person resolves it as not created',
     async (fault) => {
       const w = await Bench.open();
       const desired = [agent('a'), number('n', { number: '+49301' }), webhook('h')];
@@ -64,7 +64,7 @@ describe('a create whose answer was lost', () => {
     },
   );
 
-  it('keeps what refers to it waiting, with the reason', async () => {
+  it('keeps dependents waiting, with the reason', async () => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
@@ -74,10 +74,10 @@ describe('a create whose answer was lost', () => {
   });
 
   it.each([
-    ['a gateway gives up', { status: 504, commit: true }],
-    ['the request timed out on the way', { status: 408, commit: true }],
-    ['the answer has no body', { emptyBody: true }],
-    ['the answer is cut short', { truncate: 20 }],
+    ['a gateway times out', { status: 504, commit: true }],
+    ['the request times out', { status: 408, commit: true }],
+    ['the response has no body', { emptyBody: true }],
+    ['the response is truncated', { truncate: 20 }],
   ] as const)('is unknown when %s', async (_, fault) => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault });
@@ -88,7 +88,7 @@ describe('a create whose answer was lost', () => {
     });
   });
 
-  it('finds a number by its digits, and imports it', async () => {
+  it('is found and imported by the digits of a number', async () => {
     const w = await Bench.open({ numericNumbers: true });
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     const desired = [number('n', { number: '+49 301', nickname: 'Desk' })];
@@ -102,7 +102,7 @@ describe('a create whose answer was lost', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('is not forgotten when the manifest turns to another number meanwhile', async () => {
+  it('is not forgotten if the manifest changes to another number', async () => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     await w.apply([number('n', { number: '+49301' })]);
@@ -117,7 +117,7 @@ describe('a create whose answer was lost', () => {
   });
 
   it.each(['an agent', 'a number'])(
-    'in place of %s that was missing can be settled, and leaves no orphan',
+    'in place of %s that was missing can be resolved, and keeps no second orphan',
     async (what) => {
       const w = await Bench.open();
       const desired = what === 'an agent' ? [agent('x')] : [number('x', { number: '+49301' })];
@@ -138,7 +138,7 @@ describe('a create whose answer was lost', () => {
     },
   );
 
-  it('of a replacement loses neither the new record nor the old one', async () => {
+  it('keeps the new and the old record of a replacement', async () => {
     const w = await Bench.applied([number('n', { number: '+49301' })]);
     const old = await w.idOf('PhoneNumber/n');
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
@@ -153,7 +153,7 @@ describe('a create whose answer was lost', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('of a webhook that replaces another keeps the old one, and importing the new one releases it', async () => {
+  it('keeps the old record of a replaced webhook until the new one is imported', async () => {
     const w = await Bench.applied([webhook('h', { timeout: 5 })]);
     const old = await w.idOf('Webhook/h');
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault: { cut: 'after' } });
@@ -168,14 +168,14 @@ describe('a create whose answer was lost', () => {
   });
 });
 
-describe('an update whose answer was lost', () => {
+describe('an update without a response', () => {
   it.each([
     { cut: 'after', read: ['llm_config', 'tts_config'], left: [] },
     { cut: 'after', read: ['llm_config'], left: ['tts_config.speed'] },
     { cut: 'after', read: [], left: ['llm_config.model', 'tts_config.speed'] },
     { cut: 'before', read: ['llm_config'], left: ['llm_config.model', 'tts_config.speed'] },
     { cut: 'before', read: [], left: ['llm_config.model', 'tts_config.speed'] },
-  ] as const)('is looked at again: cut $cut, shown $read', async ({ cut, read, left }) => {
+  ] as const)('is compared again: cut $cut, returned $read', async ({ cut, read, left }) => {
     const w = await Bench.applied([agent('a', { llm_config: { model: 'm' }, tts_config: { speed: 'slow' } })], {
       shows: { read: [...read], update: [] },
     });
@@ -205,7 +205,7 @@ describe('a failure', () => {
     return w;
   }
 
-  it('stops what depends on it, and nothing else', async () => {
+  it('stops only its dependents', async () => {
     const w = await withUsers();
     w.emulator.faults.add({
       match: post('/api/v1/agents'),
@@ -219,12 +219,12 @@ describe('a failure', () => {
       'WorkspaceUser/ada': 'skipped: Agent/a failed',
       'WorkspaceUser/bob': 'done',
     });
-    expect((await w.state()).pending.size, 'a refusal is no unknown').toBe(0);
+    expect((await w.state()).pending.size, 'a rejected create is not unknown').toBe(0);
     expect(Object.values(outcomes(await w.apply(chain())))).toEqual(['done', 'done']);
     expect(actionsIn(await w.plan(chain()))).toEqual([]);
   });
 
-  it('skips everything not yet started with onError: stop', async () => {
+  it('skips resources that have not started with onError: stop', async () => {
     const w = await withUsers();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { status: 422 } });
     const result = outcomes(await w.apply(chain(), { concurrency: 1, onError: 'stop' }));
@@ -236,7 +236,7 @@ describe('a failure', () => {
     });
   });
 
-  it.each([401, 403])('of the key (%i) halts the run', async (status) => {
+  it.each([401, 403])('halts the run if the key is rejected (%i)', async (status) => {
     const w = await withUsers();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { delayMs: 0 } });
     w.emulator.faults.add({ match: post('/api/v1/agents'), times: 9, fault: { status } });
@@ -250,7 +250,7 @@ describe('a failure', () => {
     expect(actionsIn(await w.plan([agent('0'), ...chain()])).slice(0, 2)).toEqual(['create Agent/a', 'create Agent/b']);
   });
 
-  it('of a gateway that refuses one request leaves the others alone', async () => {
+  it('does not affect other requests if a gateway blocked one', async () => {
     const w = await withUsers();
     const fault = { status: 403, body: '<h1>Blocked</h1>' };
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault });
@@ -258,7 +258,7 @@ describe('a failure', () => {
     expect(result).toEqual({ 'Agent/a': expect.stringMatching(/gateway/), 'Agent/b': 'done' });
   });
 
-  it('of a wrong API key is reported before the first write', async () => {
+  it('is reported before the first write if the API key is wrong', async () => {
     const w = await Bench.applied([agent('a')]);
     const client = w.connect({ apiKey: 'another-key' });
     const error = await failureOf(w.plan([agent('a')], { client }));
@@ -266,7 +266,7 @@ describe('a failure', () => {
     await client.close();
   });
 
-  it('skips what was not started before an interruption', async () => {
+  it('is different from an interruption, after which remaining resources are skipped', async () => {
     const w = await Bench.open();
     const stop = new AbortController();
     w.emulator.world.onWrite = () => stop.abort('SIGTERM');
@@ -278,8 +278,8 @@ describe('a failure', () => {
   });
 });
 
-describe('records that are missing', () => {
-  it('and named by metadata.id block their resources', async () => {
+describe('missing records', () => {
+  it('block their resources if metadata.id names them', async () => {
     const w = await Bench.open();
     for (const named of [
       agent('a', {}, { id: 'GONE' }),

@@ -6,7 +6,7 @@ import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
 
 describe('a manual step', () => {
-  it('asks for an invitation, and imports the user once invited', async () => {
+  it('requests an invitation, after which the user is imported', async () => {
     const w = await Bench.open();
     const desired = [user('ada', { email: 'Ada@example.com', role: 'admin', modules: ['agents'] })];
     expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({
@@ -25,7 +25,7 @@ describe('a manual step', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('finds a user who was removed and invited again, under another id', async () => {
+  it('ends for a user who was removed and invited again with another id', async () => {
     const w = await Bench.open();
     const desired = [user('ada', { role: 'admin' })];
     const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
@@ -43,7 +43,7 @@ describe('a manual step', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('waits for what a run leaves out, and knows it by the state once it is there', async () => {
+  it('waits for resources outside the run, and ends once the state has them', async () => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     const desired = [agent('a'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
@@ -58,7 +58,7 @@ describe('a manual step', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('waits for a knowledge base and whatever refers to the agent waits with it', async () => {
+  it('waits for a knowledge base, together with dependents of the agent', async () => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     w.emulator.dashboard.addKnowledgeBase({ name: 'FAQs' });
@@ -77,12 +77,12 @@ describe('a manual step', () => {
     const base = w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     expect(actionsIn(await w.plan(desired))).toEqual(['create Agent/a', 'update WorkspaceUser/ada']);
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
-    const made = w.emulator.world.agents.get(await w.idOf('Agent/a'));
-    expect(made?.llm_config.knowledge_base_ids).toEqual([base.id]);
+    const created = w.emulator.world.agents.get(await w.idOf('Agent/a'));
+    expect(created?.llm_config.knowledge_base_ids).toEqual([base.id]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('waits for a knowledge base also with a missing agent that may be created again', async () => {
+  it('waits for a knowledge base also for a missing agent that may be recreated', async () => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
     const ada = user('ada', { role: 'member', agent_ids: [ref('Agent/a')] });
@@ -98,7 +98,7 @@ describe('a manual step', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('asks for a nickname and links, and sees when they are made', async () => {
+  it('requests a nickname and links, and ends once they are set', async () => {
     const w = await Bench.open();
     const before = [agent('a'), number('n', { number: '+49301', nickname: 'Desk' })];
     await w.apply(before);
@@ -122,7 +122,7 @@ describe('a manual step', () => {
     w.requests();
     expect(outcomes(await w.apply(desired))).toEqual({});
     expect(w.writes).toEqual([]);
-    expect(at(await w.plan(desired), 'PhoneNumber/n').action, 'it is not taken for done').toBe('manual');
+    expect(at(await w.plan(desired), 'PhoneNumber/n').action, 'the step is not marked as done').toBe('manual');
 
     w.emulator.dashboard.linkNumber(n, { nickname: 'Front desk' });
     expect(at(await w.plan(desired), 'PhoneNumber/n').steps).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('a manual step', () => {
     ]);
   });
 
-  it('refuses two records with the digits of one manifest, with both ids', async () => {
+  it('is not planned if two records have the digits of one manifest', async () => {
     const w = await Bench.open();
     const one = await w.client.numbers.create({ number: '+49301' });
     const two = await w.client.numbers.create({ number: '49 301' });

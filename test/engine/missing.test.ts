@@ -7,7 +7,7 @@ import { agent, number, ref, user, webhook } from './resources.ts';
 
 const desired = [agent('a'), agent('b'), agent('c')];
 
-/** What was applied, with one record that somebody deletes. */
+/** Applies resources and deletes one of their records. */
 async function without(address: string, resources: readonly Resource[] = desired) {
   const w = await Bench.applied(resources);
   const id = await w.idOf(address);
@@ -17,19 +17,19 @@ async function without(address: string, resources: readonly Resource[] = desired
   return { w, id };
 }
 
-/** The platform has Agent/b again, under the id that it had. */
+/** Restores Agent/b on the platform with its former id. */
 function showAgain(w: Bench, id: string): void {
   const [another] = w.emulator.world.agents.values();
   if (another === undefined) throw new Error('no agent');
   w.emulator.world.agents.set(id, { ...another, id, name: 'b' });
 }
 
-describe('a record that is missing', () => {
+describe('a missing record', () => {
   it.each([
     { address: 'Agent/b', resources: desired },
     { address: 'Webhook/h', resources: [webhook('h'), agent('a')] },
     { address: 'PhoneNumber/n', resources: [number('n', { number: '+49301' }), agent('a')] },
-  ])('blocks $address however often one applies, with since when', async ({ address, resources }) => {
+  ])('blocks $address in each apply, and records since when', async ({ address, resources }) => {
     const { w, id } = await without(address, resources);
     expect(at(await w.plan(resources), address)).toMatchObject({
       action: 'blocked',
@@ -48,7 +48,7 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.drift(resources))).toEqual([`blocked ${address}`]);
   });
 
-  it('is in sync again once it is shown, and no longer counts as missing', async () => {
+  it('is in sync and no longer missing once it is returned again', async () => {
     const { w, id } = await without('Agent/b');
     await w.apply(desired);
     expect((await w.state()).resources.get('Agent/b')?.missing_since).toBeDefined();
@@ -59,19 +59,19 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it.each([1, 3, 7])('because the platform shows it %i reads late is not made twice', async (reads) => {
+  it.each([1, 3, 7])('is not created twice if the platform returns it after %i reads', async (reads) => {
     const w = await Bench.open({ showsNewAfterReads: reads });
     const resources = [agent('a'), webhook('h'), number('n', { number: '+49301' })];
-    const stood = [agent('s1')];
-    await w.apply(stood);
-    for (let run = 0; run < reads; run += 1) await w.plan(stood, { evenIfAll: true });
-    for (let run = 0; run < reads + 2; run += 1) await w.apply([...stood, ...resources]);
+    const unchanged = [agent('s1')];
+    await w.apply(unchanged);
+    for (let run = 0; run < reads; run += 1) await w.plan(unchanged, { evenIfAll: true });
+    for (let run = 0; run < reads + 2; run += 1) await w.apply([...unchanged, ...resources]);
     const { agents, webhooks, numbers } = w.emulator.world;
     expect([agents.size, webhooks.size, numbers.size]).toEqual([2, 1, 1]);
-    expect(actionsIn(await w.plan([...stood, ...resources]))).toEqual([]);
+    expect(actionsIn(await w.plan([...unchanged, ...resources]))).toEqual([]);
   });
 
-  it.each([404, 410])('is one that the platform answers with %i, and the others are applied', async (status) => {
+  it.each([404, 410])('is recognized by the response %i, and the others are applied', async (status) => {
     const w = await Bench.applied(desired);
     const id = await w.idOf('Agent/b');
     const fault = { status, body: { message: 'gone' } };
@@ -82,14 +82,14 @@ describe('a record that is missing', () => {
   it.each([
     { reason: 'late', how: { showsNewAfterReads: 3 }, allowRecreate: [], at: 'blocked', made: 1 },
     { reason: 'deleted', how: {}, allowRecreate: ['PhoneNumber/m'], at: 'create', made: 2 },
-  ])('of a number is known under a new name too, and not made twice: $reason', async (each) => {
+  ])('of a number is recognized after a rename, and not created twice: $reason', async (each) => {
     const w = await Bench.open(each.how);
-    const stood = agent('s');
-    await w.apply([stood, number('n', { number: '+49 301' })]);
+    const unchanged = agent('s');
+    await w.apply([unchanged, number('n', { number: '+49 301' })]);
     const id = await w.idOf('PhoneNumber/n');
     if (each.reason === 'deleted') w.emulator.dashboard.remove('numbers', id);
-    for (let run = 0; run < 3; run += 1) await w.plan([stood], { evenIfAll: true });
-    const renamed = [stood, number('m', { number: '0049 301' })];
+    for (let run = 0; run < 3; run += 1) await w.plan([unchanged], { evenIfAll: true });
+    const renamed = [unchanged, number('m', { number: '0049 301' })];
     if (each.reason === 'late') w.emulator.world.showLater(id, 3);
     const plan = await w.plan(renamed, { allowRecreate: each.allowRecreate });
     expect(at(plan, 'PhoneNumber/m')).toMatchObject({ action: each.at, id, previous_address: 'PhoneNumber/n' });
@@ -103,7 +103,7 @@ describe('a record that is missing', () => {
   it.each([
     { type: 'text/plain', body: 'default backend - 404' },
     { type: 'text/html', body: '<html><title>404</title></html>' },
-  ])('only for a gateway ($type) is a failed read, and creates nothing', async ({ type, body }) => {
+  ])('is not assumed after a 404 of a gateway ($type)', async ({ type, body }) => {
     const w = await Bench.applied(desired);
     const fault = { status: 404, body, headers: { 'content-type': type } };
     w.emulator.faults.add({ match: {}, times: 1000, fault });
@@ -118,7 +118,7 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('is created again only where it is named, and only that one', async () => {
+  it('is recreated only if it is named', async () => {
     const { w, id } = await without('Agent/b');
     w.emulator.dashboard.remove('agents', await w.idOf('Agent/c'));
     const plan = await w.plan(desired, { allowRecreate: ['Agent/b'] });
@@ -129,7 +129,7 @@ describe('a record that is missing', () => {
     expect((await w.state()).orphans).toMatchObject([{ id, address: 'Agent/b', reason: 'gone' }]);
   });
 
-  it('is created again where that is all that was read', async () => {
+  it('is recreated if it is the only record that was read', async () => {
     const { w } = await without('Agent/b');
     const options = { selection: { targets: ['Agent/b'], labels: {} } };
     expect(actionsIn(await w.plan(desired, options))).toEqual(['blocked Agent/b']);
@@ -138,7 +138,7 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual(['POST /api/v1/agents']);
   });
 
-  it('stops everything where three were read and none is there', async () => {
+  it('stops the run if three records were read and none exists', async () => {
     const { w } = await without('Agent/b');
     for (const name of ['a', 'c']) w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
     const targets = desired.map(({ address }) => address);
@@ -153,7 +153,7 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('is looked for once more before another is created', async () => {
+  it('is read again before another one is created', async () => {
     const { w, id } = await without('Agent/b');
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     const report = await w.apply(desired, { allowRecreate: ['all'], between: () => showAgain(w, id) });
@@ -166,23 +166,23 @@ describe('a record that is missing', () => {
     { reason: 'forgotten', replace: false },
     { reason: 'replaced', replace: true },
   ])('of a number that was $reason', ({ reason, replace }) => {
-    const stood = agent('s');
+    const unchanged = agent('s');
     const other = number('m', { number: '0049 301' });
 
     async function released(): Promise<{ w: Bench; id: string }> {
       const w = await Bench.open();
       const mine = (digits: string) => number('n', { number: digits }, { mayReplace: replace });
-      await w.apply([stood, mine('+49 301')]);
+      await w.apply([unchanged, mine('+49 301')]);
       const id = await w.idOf('PhoneNumber/n');
-      await w.apply(replace ? [stood, mine('+49 302')] : [stood]);
+      await w.apply(replace ? [unchanged, mine('+49 302')] : [unchanged]);
       expect((await w.state()).orphans).toMatchObject([{ id, reason, natural_key: '49301' }]);
       w.requests();
       return { w, id };
     }
 
-    const resources = replace ? [stood, number('n', { number: '+49 302' }), other] : [stood, other];
+    const resources = replace ? [unchanged, number('n', { number: '+49 302' }), other] : [unchanged, other];
 
-    it('is known under another name, and not made twice while no list shows it', async () => {
+    it('is recognized under another name, and not created twice while lists do not contain it', async () => {
       const { w, id } = await released();
       w.emulator.world.showLater(id, 2);
       const plan = await w.plan(resources);
@@ -195,7 +195,7 @@ describe('a record that is missing', () => {
       expect(w.writes).toEqual([]);
     });
 
-    it('is created under another name where that is allowed', async () => {
+    it('is recreated under another name if this is allowed', async () => {
       const { w, id } = await released();
       w.emulator.dashboard.remove('numbers', id);
       const plan = await w.plan(resources, { allowRecreate: ['PhoneNumber/m'] });
@@ -205,19 +205,19 @@ describe('a record that is missing', () => {
     });
   });
 
-  it('of a released number does not stand in the way of another number with its name', async () => {
+  it('of a released number does not block another number with its name', async () => {
     const w = await Bench.applied([agent('s'), number('n', { number: '+49301' })]);
     await w.apply([agent('s')]);
     const plan = await w.plan([agent('s'), number('n', { number: '+49302' })]);
     expect(at(plan, 'PhoneNumber/n')).toMatchObject({ action: 'create' });
   });
 
-  it('keeps what refers to it in sync, and what must be written with it waiting', async () => {
+  it('keeps references to it in sync, and blocks writes that need it', async () => {
     const ann = (role: string) => user('ann', { role, agent_ids: [ref('Agent/b')] });
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ann@example.com' });
     await w.apply([...desired, ann('member')]);
-    // The user still shows its id, as behind a lag.
+    // The user still has its id, as with a delayed list.
     w.emulator.world.agents.delete(await w.idOf('Agent/b'));
     w.requests();
     expect(actionsIn(await w.plan([...desired, ann('member')]))).toEqual(['blocked Agent/b']);
@@ -232,7 +232,7 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan([...desired, ann('admin')]))).toEqual([]);
   });
 
-  it('has the link of a number to it wait, and no step names its id', async () => {
+  it('makes the link of a number wait, without a step that contains its id', async () => {
     const w = await Bench.applied(desired);
     const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
@@ -247,7 +247,7 @@ describe('a record that is missing', () => {
     expect(steps).not.toContain(id);
   });
 
-  it('is not created again while an earlier one is back, and import takes that', async () => {
+  it('is not recreated while an earlier record is back, which can be imported', async () => {
     const { w, id: old } = await without('Agent/b');
     await w.apply(desired, { allowRecreate: ['Agent/b'] });
     const id = await w.idOf('Agent/b');
@@ -264,7 +264,7 @@ describe('a record that is missing', () => {
     expect(w.writes.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
-  it('does not end the question of a create that had no clear answer', async () => {
+  it('does not resolve an unknown create', async () => {
     const { w } = await without('Agent/b');
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
     await w.apply(desired, { allowRecreate: ['Agent/b'] });

@@ -10,7 +10,7 @@ const desired = () => [
   user('ann', { role: 'member', agent_ids: [ref('Agent/a')] }),
 ];
 
-/** A number and a user that refer to an agent, all in sync. */
+/** Returns a number and a user that refer to an agent, all in sync. */
 async function referring() {
   const w = await Bench.open();
   const { id: userId } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
@@ -26,13 +26,13 @@ async function referring() {
 const causes = (changes: readonly { readonly path: string; readonly cause: string }[]) =>
   changes.map(({ path, cause }) => `${path} ${cause}`);
 
-describe('an agent that was deleted behind a reference', () => {
+describe('a deleted agent with references', () => {
   const reason = expect.stringContaining('refers to Agent/a, which has a new record');
 
   it.each([
-    { how: 'and its ids with it', delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id) },
-    { how: 'and its ids were kept', delete: (w: Bench, id: string) => w.emulator.world.agents.delete(id) },
-  ])('is no change of the manifest: $how', async ({ delete: remove }) => {
+    { how: 'its ids are removed', delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id) },
+    { how: 'its ids are kept', delete: (w: Bench, id: string) => w.emulator.world.agents.delete(id) },
+  ])('causes drift instead of a change of the manifest: $how', async ({ delete: remove }) => {
     const { w, old, userId } = await referring();
     remove(w, old);
     const options = { allowRecreate: ['Agent/a'] };
@@ -50,7 +50,7 @@ describe('an agent that was deleted behind a reference', () => {
     expect(causes(next.changes)).toEqual(['inbound_agent_id drift']);
   });
 
-  it('is still a change of the manifest where that refers to another one now', async () => {
+  it('causes a change of the manifest if that refers to another agent now', async () => {
     const { w, old } = await referring();
     w.emulator.dashboard.remove('agents', old);
     const moved = [...desired().slice(0, 2), agent('b'), user('ann', { role: 'member', agent_ids: [ref('Agent/b')] })];
@@ -58,7 +58,7 @@ describe('an agent that was deleted behind a reference', () => {
     expect(causes(at(plan, 'WorkspaceUser/ann').changes)).toEqual(['agent_ids both']);
   });
 
-  it('is in the drift and its link is not accepted into the manifest', async () => {
+  it('causes drift that cannot be accepted into the manifest', async () => {
     const { w, old } = await referring();
     w.emulator.dashboard.remove('agents', old);
     await w.apply(desired(), { allowRecreate: ['Agent/a'] });

@@ -4,14 +4,14 @@ import { actionsIn, at, Bench, besidesResends } from './bench.ts';
 import { agent } from './resources.ts';
 
 const TEMPERATURE = 'llm_config.temperature';
-const STANDS = {
+const IGNORED_WARNING = {
   message: 'The platform ignored the last update of llm_config.temperature and kept 0.7.',
   next: [{ action: 'retry_ignored', path: TEMPERATURE }],
 } as const;
 
 const withTemperature = (temperature: number, model = 'm') => [agent('a', { llm_config: { model, temperature } })];
 
-/** An agent with the temperature 0.7, and a platform that answers an update of it with 200 and keeps it. */
+/** Returns an agent with the temperature 0.7 on a platform that responds to its update with 200 and ignores it. */
 async function refusing(behaviour: BehaviourPatch = {}): Promise<Bench> {
   const w = await Bench.applied(withTemperature(0.7), { ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
   return w;
@@ -21,11 +21,11 @@ function reads(w: Bench): number {
   return w.emulator.requests.filter(({ method, path }) => method === 'GET' && path.includes('/agents/')).length;
 }
 
-describe('a field that the platform keeps as it was', () => {
-  it('is named in apply, plan and drift, and not resent', async () => {
+describe('a field whose update the platform ignores', () => {
+  it('is reported by apply, plan and drift, and not resent', async () => {
     const w = await refusing();
     const report = await w.apply(withTemperature(0.2));
-    expect(besidesResends(report)).toEqual([{ address: 'Agent/a', ...STANDS }]);
+    expect(besidesResends(report)).toEqual([{ address: 'Agent/a', ...IGNORED_WARNING }]);
     expect((await w.state()).resources.get('Agent/a')).toMatchObject({
       recorded: { [TEMPERATURE]: 0.2 },
       observed: { [TEMPERATURE]: 0.7 },
@@ -35,7 +35,7 @@ describe('a field that the platform keeps as it was', () => {
     const plan = await w.plan(withTemperature(0.2));
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE], changes: [] });
     expect(at(plan, 'Agent/a').reason).not.toBe('in sync');
-    expect(plan.warnings).toEqual([{ address: 'Agent/a', ...STANDS }]);
+    expect(plan.warnings).toEqual([{ address: 'Agent/a', ...IGNORED_WARNING }]);
     expect(await w.plan(withTemperature(0.2), { refresh: false })).toMatchObject({ warnings: plan.warnings });
     const drift = await w.drift(withTemperature(0.2));
     expect(actionsIn(drift)).toEqual([]);
@@ -43,19 +43,22 @@ describe('a field that the platform keeps as it was', () => {
 
     w.requests();
     const again = await w.apply(withTemperature(0.2));
-    expect(w.writes, 'the state and the platform are left alone').toEqual([]);
+    expect(w.writes, 'no writes').toEqual([]);
     expect(again.warnings).toEqual(plan.warnings);
     expect((await w.state()).resources.get('Agent/a')?.not_applied).toEqual([TEMPERATURE]);
   });
 
-  it('is sent again when the manifest changes it', async () => {
+  it('is resent when the manifest changes it', async () => {
     const w = await refusing();
     await w.apply(withTemperature(0.2));
     expect(at(await w.plan(withTemperature(0.3)), 'Agent/a')).toMatchObject({
       action: 'update',
       changes: [{ path: TEMPERATURE, before: 0.7, after: 0.3, cause: 'manifest' }],
     });
-    expect(at(await w.plan(withTemperature(0.7)), 'Agent/a'), 'what it kept is what is wanted').toMatchObject({
+    expect(
+      at(await w.plan(withTemperature(0.7)), 'Agent/a'),
+      'the manifest has the value that the platform kept',
+    ).toMatchObject({
       action: 'noop',
       reason: 'in sync',
     });
@@ -63,7 +66,7 @@ describe('a field that the platform keeps as it was', () => {
     expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
   });
 
-  it('is sent again with --retry-ignored, also by a saved plan, and its mark goes when it is taken', async () => {
+  it('is resent with --retry-ignored, also by a saved plan, and unmarked once it is applied', async () => {
     const w = await refusing();
     await w.apply(withTemperature(0.2));
     const saved = await w.plan(withTemperature(0.2), { retryIgnored: true });
@@ -74,7 +77,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(at(saved, 'Agent/a')).not.toHaveProperty('not_applied');
     expect(besidesResends(saved)).toEqual([]);
     expect(besidesResends(await w.apply(withTemperature(0.2), { retryIgnored: true }))).toEqual([
-      { address: 'Agent/a', ...STANDS },
+      { address: 'Agent/a', ...IGNORED_WARNING },
     ]);
 
     const next = await w.plan(withTemperature(0.2), { retryIgnored: true });
@@ -85,19 +88,19 @@ describe('a field that the platform keeps as it was', () => {
     expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
   });
 
-  it('keeps its mark when another field of its object is sent, and loses it when that takes it along', async () => {
+  it('keeps its mark when another field of its object is sent, and loses it once it is applied', async () => {
     const w = await refusing();
     await w.apply(withTemperature(0.2));
     await w.apply(withTemperature(0.2, 'n'));
     expect(at(await w.plan(withTemperature(0.2, 'n')), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
     w.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
     const saved = await w.plan(withTemperature(0.2, 'o'));
-    expect(besidesResends(saved)).toEqual([{ address: 'Agent/a', ...STANDS }]);
-    expect(besidesResends(await w.applySaved(saved)), 'what is true after the apply').toEqual([]);
+    expect(besidesResends(saved)).toEqual([{ address: 'Agent/a', ...IGNORED_WARNING }]);
+    expect(besidesResends(await w.applySaved(saved)), 'the warnings after the apply').toEqual([]);
     expect(at(await w.plan(withTemperature(0.2, 'o')), 'Agent/a')).toMatchObject({ reason: 'in sync' });
   });
 
-  it('is drift once somebody moves it, and in sync once somebody sets what the manifest says', async () => {
+  it('is drift after another change, and in sync once it equals the manifest', async () => {
     const w = await refusing();
     await w.apply(withTemperature(0.2));
     const [id = ''] = w.emulator.world.agents.keys();
@@ -111,22 +114,22 @@ describe('a field that the platform keeps as it was', () => {
     expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
   });
 
-  it('is seen where the answer hides it', async () => {
+  it('is detected if the response hides it', async () => {
     const w = await refusing({ shows: { update: [] } });
-    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...STANDS }]);
-    expect(reads(w), 'the plan, and once more after the update').toBe(2);
+    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...IGNORED_WARNING }]);
+    expect(reads(w), 'one read by the plan and one after the update').toBe(2);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
   });
 
-  it('is detected although the answer claims success', async () => {
+  it('is detected although the response contains the sent value', async () => {
     const w = await Bench.applied(withTemperature(0.7), { ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([]);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
-    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...STANDS }]);
+    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...IGNORED_WARNING }]);
     expect(await w.writesOf(withTemperature(0.2))).toEqual([]);
   });
 
-  it('may move freely where ignore_drift says so, and no mark is left', async () => {
+  it('has no mark if ignore_drift allows other values', async () => {
     const w = await refusing();
     const free = (temperature: number, model = 'm') => [
       agent('a', { llm_config: { model, temperature } }, { ignoreDrift: [TEMPERATURE] }),
@@ -144,28 +147,28 @@ describe('a field that the platform keeps as it was', () => {
     const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];
     w.requests();
     const report = await w.apply(desired);
-    expect(report.warnings).toContainEqual({ address: 'Agent/a', ...STANDS });
+    expect(report.warnings).toContainEqual({ address: 'Agent/a', ...IGNORED_WARNING });
     expect(w.writes).toEqual([`PUT /api/v1/agents/${id}`]);
     for (let run = 0; run < 3; run += 1) await w.apply(desired);
     expect(w.writes).toHaveLength(1);
     expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE] });
   });
 
-  it('is not what an adopted or a rendered value is', async () => {
+  it('is not reported for an adopted or a normalised value', async () => {
     const w = await Bench.open({ normalise: { trim: true } });
     const desired = (prompt: string) => [agent('a', { name: ' A ', prompt_config: { prompt } })];
     await w.apply(desired('x'));
     await w.apply(desired('y'));
-    expect((await w.plan(desired('y'))).warnings, 'the name was rendered from the start').toEqual([]);
+    expect((await w.plan(desired('y'))).warnings, 'the name was normalised from the start').toEqual([]);
   });
 });
 
-describe('right after an update', () => {
+describe('an apply after an update', () => {
   const everything = (seconds: number, prompt = 'p') => [
     agent('a', { call_config: { max_call_duration_ms: seconds }, prompt_config: { prompt } }),
   ];
 
-  it('reads once more what the answer hides and reads show, so that a later change is drift', async () => {
+  it('reads fields again that the response hides, so that a later change is drift', async () => {
     const w = await Bench.applied(everything(60_000), {
       shows: { read: ['call_config', 'prompt_config'], update: [] },
     });
@@ -178,15 +181,15 @@ describe('right after an update', () => {
     ]);
   });
 
-  it('reads nothing more where the answer shows what was sent, nor after a create', async () => {
+  it('reads nothing again after a complete response or a create', async () => {
     const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: ['prompt_config'] } });
     await w.apply(everything(60_000));
     expect(reads(w)).toBe(0);
     await w.apply(everything(60_000, 'q'));
-    expect(reads(w), 'the plan').toBe(1);
+    expect(reads(w), 'only the plan').toBe(1);
   });
 
-  it('does not take what somebody does to a field that was not sent for how the platform shows it', async () => {
+  it("does not mistake another person's change of an unsent field for normalisation", async () => {
     const w = await Bench.applied(everything(60_000), { shows: { update: ['call_config', 'prompt_config'] } });
     const [id = ''] = w.emulator.world.agents.keys();
     await w.apply(everything(60_000, 'q'), {
@@ -197,7 +200,7 @@ describe('right after an update', () => {
     ]);
   });
 
-  it('counts as done where that read fails, and the next plan says that it cannot tell', async () => {
+  it('succeeds if that read fails, and the next plan warns that it cannot compare', async () => {
     const w = await Bench.applied(everything(60_000), {
       shows: { read: ['call_config', 'prompt_config'], update: [] },
     });

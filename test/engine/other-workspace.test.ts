@@ -23,7 +23,7 @@ describe('a record of another workspace', () => {
     ['agents', agent('a', { name: 'A2' })],
     ['numbers', number('n', { number: '+4930123', nickname: 'N2' })],
     ['webhooks', webhook('h', { retries: 9 })],
-  ] as const)('among the %s is blocked and not written; the others go on', async (collection, changed) => {
+  ] as const)('among the %s is blocked and not written, and the others are applied', async (collection, changed) => {
     const w = await applied();
     const { address } = changed;
     const id = await w.idOf(address);
@@ -38,7 +38,7 @@ describe('a record of another workspace', () => {
     expect(await w.idOf(address)).toBe(id);
   });
 
-  it('is a warning of a drift, which compares nothing of it', async () => {
+  it('causes a warning in drift, and is not compared', async () => {
     const w = await applied();
     const id = await w.idOf('Webhook/h');
     moveAway(w, 'webhooks', id);
@@ -72,7 +72,7 @@ describe('a record of another workspace', () => {
     },
   );
 
-  it('is not adopted by its natural key, nor taken for a duplicate or for a name that is referred to', async () => {
+  it('is not adopted by its natural key, and ignored as a duplicate and as a target of references', async () => {
     const w = await Bench.open({ seesOtherWorkspace: true });
     const base = w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     const first = await w.client.numbers.create({ number: '+49301' });
@@ -86,12 +86,12 @@ describe('a record of another workspace', () => {
     await w.apply(resources);
     expect(await w.idOf('PhoneNumber/first')).toBe(first.id);
     expect(await w.idOf('PhoneNumber/second')).not.toBe(second.id);
-    const made = w.emulator.world.agents.get(await w.idOf('Agent/a'));
-    expect(made?.llm_config.knowledge_base_ids).toEqual([base.id]);
+    const created = w.emulator.world.agents.get(await w.idOf('Agent/a'));
+    expect(created?.llm_config.knowledge_base_ids).toEqual([base.id]);
     expect(actionsIn(await w.plan(resources))).toEqual([]);
   });
 
-  it('stops the run where it is all that is read', async () => {
+  it('stops the run if it is the only record that was read', async () => {
     const w = await Bench.applied([agent('a')]);
     const id = await w.idOf('Agent/a');
     moveAway(w, 'agents', id);
@@ -104,7 +104,7 @@ describe('a record of another workspace', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('stops the run where none of several is of this one', async () => {
+  it('stops the run if no record belongs to this workspace', async () => {
     const w = await applied();
     for (const collection of ['agents', 'numbers', 'webhooks'] as const) {
       for (const id of [...w.emulator.world.records[collection].keys()]) moveAway(w, collection, id);
@@ -115,14 +115,14 @@ describe('a record of another workspace', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('stops the run at the first answer to a create that shows it, and its id is kept', async () => {
+  it('stops the run after the first create that returns it, and its id is kept', async () => {
     const w = await Bench.open();
     const workspace = { name: 'test', id: 'ANOTHER', baseUrl: w.emulator.url };
     const report = await w.apply([agent('a'), agent('b'), agent('c')], { workspace, concurrency: 1 });
     expect([...report.results.values()].map(({ status }) => status)).toEqual(['failed', 'skipped', 'skipped']);
-    const told = outcomes(report)['Agent/a'];
-    expect(told).toContain(`in workspace ${w.emulator.workspaceId}`);
-    expect(told).not.toContain('nothing was written');
+    const outcome = outcomes(report)['Agent/a'];
+    expect(outcome).toContain(`in workspace ${w.emulator.workspaceId}`);
+    expect(outcome).not.toContain('nothing was written');
     const [id = ''] = w.emulator.world.agents.keys();
     expect(w.emulator.world.agents.size).toBe(1);
     expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);

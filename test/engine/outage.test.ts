@@ -14,13 +14,13 @@ function verified(w: Bench): ApplyOptions {
   return { verifyWorkspace: (client) => verifyWorkspace(client, w.emulator.workspaceId) };
 }
 
-describe('a platform that is down', () => {
+describe('an outage of the platform', () => {
   it.each([
-    ['answers 503', GATEWAY],
-    ['cuts the connection', { cut: 'before' }],
-    ['sends elsewhere', { status: 308, headers: { location: 'https://elsewhere.example.com/' } }],
-    ['answers with a page', { status: 200, body: 'welcome' }],
-  ] as const)('and %s from the start makes no unknowns', async (_, fault) => {
+    ['responses with 503', GATEWAY],
+    ['cut connections', { cut: 'before' }],
+    ['redirects', { status: 308, headers: { location: 'https://elsewhere.example.com/' } }],
+    ['responses with a page', { status: 200, body: 'welcome' }],
+  ] as const)('with %s from the start causes no unknown creates', async (_, fault) => {
     const w = await Bench.open();
     w.emulator.faults.add({ times: 1_000, fault });
     const error = await failureOf(w.apply([...agents(5), webhook('h')], verified(w)));
@@ -35,7 +35,7 @@ describe('a platform that is down', () => {
     );
   });
 
-  it('also where a plan that read nothing would replace', async () => {
+  it('causes no writes if a plan without reads would replace', async () => {
     const w = await Bench.applied([webhook('h', { timeout: 5 })]);
     w.emulator.faults.add({ times: 1_000, fault: GATEWAY });
     const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
@@ -44,7 +44,7 @@ describe('a platform that is down', () => {
     expect((await w.state()).pending.size).toBe(0);
   });
 
-  it('from the tenth create on makes three unknowns, and the rest is skipped because of it', async () => {
+  it('from the tenth create on causes three unknown creates, and the rest is skipped', async () => {
     const w = await Bench.open();
     const desired = agents(40);
     await w.apply(desired.slice(0, 10));
@@ -58,7 +58,7 @@ describe('a platform that is down', () => {
     expect(w.writes).toHaveLength(13);
   });
 
-  it('has what is in flight ended, and nothing else begun, however many go at once', async () => {
+  it('starts no further requests at any concurrency', async () => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
     await w.apply(agents(60), { ...verified(w), concurrency: 8 });
@@ -80,7 +80,7 @@ describe('a key that may not list users', () => {
     return w;
   }
 
-  it('applies after one read where it may', async () => {
+  it('applies after one read if it may list users', async () => {
     const w = await Bench.open();
     await w.apply(agents(1), verified(w));
     expect(reads(w)).toEqual([`${USERS}/${w.emulator.workspaceId}/users`]);
@@ -89,19 +89,19 @@ describe('a key that may not list users', () => {
   it.each([
     ['numbers', [USERS], [NUMBERS]],
     ['knowledge bases', [USERS, NUMBERS], [NUMBERS, KNOWLEDGE]],
-  ])('applies where it may list %s', async (_, hidden, read) => {
+  ])('applies if it may list %s', async (_, hidden, read) => {
     const w = await refusing(hidden);
     expect(outcomes(await w.apply(agents(2), verified(w)))).toEqual({ 'Agent/a10': 'done', 'Agent/a11': 'done' });
     expect(reads(w).slice(1)).toEqual(read);
   });
 
-  it('applies nothing where it may list nothing', async () => {
+  it('applies nothing if it may list nothing', async () => {
     const w = await refusing([USERS, NUMBERS, KNOWLEDGE]);
     await expect(w.apply(agents(2), verified(w))).rejects.toThrow(/users.*403.*; nothing was written$/);
     expect(w.writes).toEqual([]);
   });
 
-  it('applies nothing where its numbers are of another workspace', async () => {
+  it('applies nothing if its numbers belong to another workspace', async () => {
     const w = await refusing([USERS]);
     const { id } = await w.client.numbers.create({ number: '+49301' });
     w.emulator.dashboard.edit('numbers', id, { workspace_id: 'ANOTHER' });
@@ -110,7 +110,7 @@ describe('a key that may not list users', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('or does not know them applies only where a record says that it is of this workspace', async () => {
+  it('applies with a 404 only if a record belongs to this workspace', async () => {
     const w = await refusing([USERS], 404);
     await expect(w.apply(agents(2), verified(w))).rejects.toThrow('does not exist or this API key');
     expect(w.writes).toEqual([]);
@@ -118,7 +118,7 @@ describe('a key that may not list users', () => {
     expect(Object.values(outcomes(await w.apply(agents(2), verified(w))))).toEqual(['done', 'done']);
   });
 
-  it('applies nothing where the list that stands in has no answer', async () => {
+  it('applies nothing if the alternative list fails', async () => {
     const w = await refusing([USERS]);
     w.emulator.faults.add({ match: { path: NUMBERS }, times: 99, fault: GATEWAY });
     await expect(w.apply(agents(2), verified(w))).rejects.toThrow(/numbers.*503.*; nothing was written$/);
@@ -126,7 +126,7 @@ describe('a key that may not list users', () => {
   });
 });
 
-describe('lost creates in a row', () => {
+describe('consecutive unknown creates', () => {
   it('are counted across kinds, and stop updates too', async () => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
@@ -146,7 +146,7 @@ describe('lost creates in a row', () => {
   it.each([
     ['done', { delayMs: 0 }],
     ['refused', { status: 422, body: { message: 'no' } }],
-  ] as const)('are no row where one between them was %s', async (_, between) => {
+  ] as const)('are not consecutive if one between them was %s', async (_, between) => {
     const w = await Bench.open();
     for (const [times, fault] of [
       [2, { cut: 'after' }],
@@ -161,8 +161,8 @@ describe('lost creates in a row', () => {
   });
 });
 
-describe('what waits for its turn to be sent when the run halts', () => {
-  /** One request at a time goes out: the next one only once what became of the last is settled. */
+describe('a request that waits when the run halts', () => {
+  /** Sends one request at a time, the next one only after the previous result is recorded. */
   function slowly(w: Bench) {
     let turns = 0;
     let go: (() => void) | undefined;
@@ -185,7 +185,7 @@ describe('what waits for its turn to be sent when the run halts', () => {
     { reason: '3 creates in a row are unknown', fault: { cut: 'after' }, sent: 3, pending: 3 },
     { reason: 'the platform refuses the API key', fault: { status: 401 }, sent: 1, pending: 0 },
     { reason: 'the run was interrupted', fault: { delayMs: 0 }, sent: 1, pending: 0 },
-  ] as const)('is not sent, and leaves no question: $reason', async ({ reason, fault, sent, pending }) => {
+  ] as const)('is not sent, and causes no unknown create: $reason', async ({ reason, fault, sent, pending }) => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
     const stop = new AbortController();
@@ -211,7 +211,7 @@ describe('what waits for its turn to be sent when the run halts', () => {
     expect(w.emulator.world.agents.size).toBe(reason.startsWith('3') ? 3 + 5 : 8);
   });
 
-  it('is not sent after a pause that the platform asked for', async () => {
+  it('is not sent after a Retry-After pause', async () => {
     const w = await Bench.open();
     const fault = { status: 429, headers: { 'retry-after': '60' } };
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
@@ -240,24 +240,27 @@ it.each([
   { limit: 'the concurrency of all runs', options: { concurrency: 'auto', shared: new JointLimit(2) }, sent: 2 },
   { limit: 'its half, with other platforms', options: { concurrency: 'auto', shared: mixed }, sent: 3 },
   { limit: 'the rate', options: { concurrency: 'auto', requestsPerSecond: 2 }, sent: 2 },
-] as const)('only $sent creates are unknown while none is answered, limit: $limit', async ({ options, sent }) => {
-  const all = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
-  let posts = 0;
-  const w = await Bench.open(
-    {},
-    {
-      onRequest: async ({ method }) => {
-        if (method !== 'POST') return undefined;
-        if (++posts === sent) all.resolve();
-        await answer.promise;
-        return undefined;
+] as const)(
+  'only $sent creates are unknown before the first response, with the limit: $limit',
+  async ({ options, sent }) => {
+    const all = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    let posts = 0;
+    const w = await Bench.open(
+      {},
+      {
+        onRequest: async ({ method }) => {
+          if (method !== 'POST') return undefined;
+          if (++posts === sent) all.resolve();
+          await answer.promise;
+          return undefined;
+        },
       },
-    },
-  );
-  const applied = w.apply(agents(80), { client: w.connect(options) });
-  await all.promise;
-  expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
-  answer.resolve();
-  expect(new Set(Object.values(outcomes(await applied)))).toEqual(new Set(['done']));
-});
+    );
+    const applied = w.apply(agents(80), { client: w.connect(options) });
+    await all.promise;
+    expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
+    answer.resolve();
+    expect(new Set(Object.values(outcomes(await applied)))).toEqual(new Set(['done']));
+  },
+);

@@ -11,7 +11,7 @@ const FIRST = 'In the dashboard, publish it when it is ready.';
 
 const desired = (prompt: string) => [agent('a', { prompt_config: { prompt } })];
 
-/** An agent that was applied and published. */
+/** Returns an agent that was applied and published. */
 async function published() {
   const w = await Bench.applied(desired('one'));
   const [id = ''] = w.emulator.world.agents.keys();
@@ -29,10 +29,10 @@ function touch(w: Bench, id: string, seconds = 1): void {
 const versionReads = (w: Bench) => w.emulator.requests.filter(({ path }) => path.endsWith('/versions/latest')).length;
 
 describe('publishing', () => {
-  it('is a step after an apply that made or changed an agent, in every form', async () => {
+  it('is a step after an apply that created or changed an agent, in every format', async () => {
     const w = await Bench.open();
-    const made = await w.apply(desired('one'));
-    expect(at(made.plan, 'Agent/a').steps).toEqual([{ action: 'publish', instruction: FIRST }]);
+    const created = await w.apply(desired('one'));
+    expect(at(created.plan, 'Agent/a').steps).toEqual([{ action: 'publish', instruction: FIRST }]);
     const notices = async (prompt: string) => at(await w.plan(desired(prompt)), 'Agent/a').notices;
     expect(await notices('one')).toEqual([expect.stringContaining('never published')]);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -53,7 +53,7 @@ describe('publishing', () => {
     expect(actionsIn(await w.plan(desired('two')))).toEqual([]);
   });
 
-  it('is no step where the update brings back what is published', async () => {
+  it('is not a step if the update restores the published version', async () => {
     const { w, id } = await published();
     w.emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'theirs' } });
     const plan = await w.plan(desired('one'), { publications: 'changes' });
@@ -64,7 +64,7 @@ describe('publishing', () => {
     ]);
   });
 
-  it('says what else it changes', async () => {
+  it('has a notice of other changes in the draft', async () => {
     const { w, id } = await published();
     w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
     const plan = await w.plan(desired('two'), { publications: 'changes' });
@@ -76,7 +76,7 @@ describe('publishing', () => {
 });
 
 describe('a record that changed after its publication', () => {
-  it('is compared with its latest version, where publishing itself may be the change', async () => {
+  it('is compared with its latest version if the publication may be the change', async () => {
     const w = await Bench.open({ updatedAfterPublishing: 1 });
     const agents = Array.from({ length: 12 }, (_, index) => agent(`a${index}`, { name: `a${index}` }));
     await w.apply(agents);
@@ -87,7 +87,7 @@ describe('a record that changed after its publication', () => {
     expect(versionReads(w)).toBe(1);
     w.requests();
     const { resources } = await w.plan(agents, { publications: 'changes' });
-    expect(versionReads(w), 'a plan that changes nothing compares a few').toBe(10);
+    expect(versionReads(w), 'a plan without changes compares only a few').toBe(10);
     expect(resources.flatMap(({ notices = [] }) => notices)).toEqual(
       Array(2).fill(
         'may have been edited since it was published: run status to see the changes that publishing would make',
@@ -95,7 +95,7 @@ describe('a record that changed after its publication', () => {
     );
   });
 
-  it('is compared with its latest version: one read where asked for all, none for a plan without changes', async () => {
+  it('is compared with one read in the mode all, and with none in a plan without changes', async () => {
     const { w, id } = await published();
     touch(w, id, 3600);
     w.requests();
@@ -112,7 +112,7 @@ describe('a record that changed after its publication', () => {
     expect(drifted.notices).toEqual(['publishing would change name']);
   });
 
-  it('is compared once by a loop, which gets to all of them', async () => {
+  it('is compared once by repeated plans, until all records are compared', async () => {
     const w = await Bench.open();
     const agents = Array.from({ length: 12 }, (_, index) => agent(`a${index}`, { name: `a${index}` }));
     await w.apply(agents);
@@ -126,20 +126,20 @@ describe('a record that changed after its publication', () => {
     const look = async () => {
       w.requests();
       const { resources } = await w.plan(agents, { publications: 'changes', comparedDrafts });
-      const told = resources.filter(({ notices: [notice] = [] }) => notice === MODEL).length;
-      return { reads: versionReads(w), told };
+      const noticeCount = resources.filter(({ notices: [notice] = [] }) => notice === MODEL).length;
+      return { reads: versionReads(w), noticeCount };
     };
     const MODEL = 'publishing would change llm_config.model';
-    expect(await look()).toEqual({ reads: 10, told: 10 });
-    expect(await look()).toEqual({ reads: 2, told: 12 });
-    expect(await look()).toEqual({ reads: 0, told: 12 });
+    expect(await look()).toEqual({ reads: 10, noticeCount: 10 });
+    expect(await look()).toEqual({ reads: 2, noticeCount: 12 });
+    expect(await look()).toEqual({ reads: 0, noticeCount: 12 });
     w.emulator.dashboard.edit('agents', ids[0] ?? '', { llm_config: { model: null } });
-    expect(await look()).toEqual({ reads: 1, told: 11 });
+    expect(await look()).toEqual({ reads: 1, noticeCount: 11 });
     w.emulator.dashboard.publishAgent(ids[1] ?? '');
-    expect(await look(), 'a published one says so itself').toEqual({ reads: 0, told: 10 });
+    expect(await look(), 'a published record needs no comparison').toEqual({ reads: 0, noticeCount: 10 });
   });
 
-  it('is compared by what was recorded where reads hide it', async () => {
+  it('is compared by recorded values if reads hide them', async () => {
     const w = await Bench.open({ shows: { read: [], update: [] } });
     const voice = (voice_id: string) => [agent('a', { tts_config: { voice_id } })];
     await w.apply(voice('one'));
@@ -153,7 +153,7 @@ describe('a record that changed after its publication', () => {
     expect(await noticed('two')).toEqual(['publishing would change tts_config.voice_id']);
   });
 
-  it('is said to be edited where its version cannot be read', async () => {
+  it('is reported as edited if its version cannot be read', async () => {
     const { w, id } = await published();
     touch(w, id);
     const stored = w.emulator.world.agents.get(id);
@@ -165,6 +165,6 @@ describe('a record that changed after its publication', () => {
     w.emulator.faults.add({ match: { pattern: '/versions/latest' }, times: 9, fault: { status: 400 } });
     const failed = at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a').notices;
     expect(failed).toEqual([expect.stringMatching(/: its latest version cannot be read/)]);
-    expect([...(failed ?? [])].join(), 'what status shows itself').not.toContain('run status');
+    expect([...(failed ?? [])].join(), 'no hint to status in the output of status').not.toContain('run status');
   });
 });

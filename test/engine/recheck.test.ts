@@ -3,7 +3,7 @@ import type { Resource } from '../../src/manifests/resource.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, user } from './resources.ts';
 
-/** Applies a plan that has waited for its approval, with something done meanwhile. */
+/** Applies a plan some time after it was made, with a change in between. */
 async function applyLate(
   w: Bench,
   desired: readonly Resource[],
@@ -22,7 +22,7 @@ async function applyLate(
 const methods = (w: Bench) => w.emulator.requests.map(({ method }) => method).join(' ');
 
 describe('a list of several pages', () => {
-  it('that shrinks while it is read leads to no second record', async () => {
+  it('causes no duplicate if it shrinks while it is read', async () => {
     let deleted: string | undefined;
     const w = await Bench.open(
       { cursors: 'position', pages: { most: 20 } },
@@ -46,14 +46,14 @@ describe('a list of several pages', () => {
   });
 });
 
-describe('a plan that waited', () => {
-  it('up to a minute is carried out without another look', async () => {
+describe('a delayed plan', () => {
+  it('is applied without another read within a minute', async () => {
     const w = await Bench.applied([agent('a')]);
     const result = await applyLate(w, [agent('a', { name: 'b' })], { seconds: 60 });
     expect([result['Agent/a'], methods(w)]).toEqual(['done', 'PUT']);
   });
 
-  it('longer looks again before each PUT', async () => {
+  it('is read again before each PUT after more than a minute', async () => {
     const w = await Bench.applied([agent('a'), agent('b')]);
     const desired = [agent('a', { name: 'x' }), agent('b', { name: 'y' })];
     const result = await applyLate(w, desired, { seconds: 61 });
@@ -61,7 +61,7 @@ describe('a plan that waited', () => {
     expect(methods(w).split(' ').sort().join(' ')).toBe('GET GET PUT PUT');
   });
 
-  it('lists users once for all that it updates', async () => {
+  it('lists users once for all updates', async () => {
     const w = await Bench.open();
     const names = ['ada', 'bob', 'cyd'];
     for (const name of names) w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'member' });
@@ -71,7 +71,7 @@ describe('a plan that waited', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('writes nothing over a record that was changed or removed meanwhile', async () => {
+  it('does not overwrite a record that was changed or removed', async () => {
     const w = await Bench.applied(['a', 'b', 'c', 'd'].map((name) => agent(name)));
     const id = async (name: string) => (await w.state()).resources.get(`Agent/${name}`)?.id ?? '';
     const [a, b] = [await id('a'), await id('b')];
@@ -97,7 +97,7 @@ describe('a plan that waited', () => {
     expect(change).toMatchObject({ path: 'name', cause: 'both', before: 'theirs' });
   });
 
-  it('still knows the published version that stands in for what the record hides', async () => {
+  it('still uses the published version in place of hidden fields', async () => {
     const w = await Bench.open({ put: 'replace', shows: { read: [], update: [] } });
     const { id } = await w.client.agents.create({ name: 'a', tts_config: { speed: 'slow', voice_id: 'v' } });
     w.emulator.dashboard.publishAgent(id);
@@ -106,13 +106,13 @@ describe('a plan that waited', () => {
     expect(w.emulator.world.agents.get(id)?.tts_config).toEqual({ speed: 'fast', voice_id: 'v' });
   });
 
-  it('creates what it said', async () => {
+  it('creates its records', async () => {
     const w = await Bench.open();
     const desired = [number('n', { number: '+49301' }), agent('a')];
     expect(await applyLate(w, desired, { seconds: 600 })).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });
   });
 
-  it('creates nothing that somebody created meanwhile, and lists once for all', async () => {
+  it('does not create a record that another person created, and lists once', async () => {
     const w = await Bench.open();
     const desired = [number('a', { number: '+12025550120' }), number('b', { number: '+12025550121' })];
     const result = await applyLate(w, desired, {

@@ -3,9 +3,9 @@ import { inDashboard } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, user, webhook } from './resources.ts';
 
-describe('a change that no update reaches', () => {
+describe('a change that no update can make', () => {
   it.each(['metadata.replace', '--allow-replace'])(
-    'replaces a webhook with %s and remembers the old one',
+    'replaces a webhook with %s, and keeps the old one as an orphan',
     async (how) => {
       const w = await Bench.applied([webhook('h', { timeout: 5 })]);
       const old = await w.idOf('Webhook/h');
@@ -25,7 +25,7 @@ describe('a change that no update reaches', () => {
     },
   );
 
-  it('sees a webhook that was changed behind its back, and is blocked from putting it right', async () => {
+  it('blocks a webhook that drifted', async () => {
     const w = await Bench.open();
     const desired = [webhook('h', { timeout: 5 })];
     await w.apply(desired);
@@ -37,7 +37,7 @@ describe('a change that no update reaches', () => {
     expect(at(await w.plan(desired), 'Webhook/h').action).toBe('blocked');
   });
 
-  it('replaces a webhook once, although reads show another form of what creates return', async () => {
+  it('replaces a webhook once, although reads return another form than creates', async () => {
     const w: Bench = await Bench.open(
       {},
       {
@@ -56,7 +56,7 @@ describe('a change that no update reaches', () => {
     expect(w.emulator.world.webhooks.size).toBe(2);
   });
 
-  it('replaces a number once, although lists show other digits than creates return', async () => {
+  it('replaces a number once, although lists return other digits than creates', async () => {
     const w: Bench = await Bench.open(
       {},
       {
@@ -73,7 +73,7 @@ describe('a change that no update reaches', () => {
     expect(w.emulator.world.numbers.size).toBe(2);
   });
 
-  it('names the records that it may mean, each with its address where it has one', async () => {
+  it('lists all matching records, with the address of managed ones', async () => {
     const w = await Bench.open();
     const other = number('other', { number: '+49302' });
     await w.apply([number('n', { number: '+49301' }), other]);
@@ -85,7 +85,7 @@ describe('a change that no update reaches', () => {
     expect(reason).toMatch(new RegExp(`(?<!\\()${unknown}`));
   });
 
-  it('takes a number that is there already instead of creating it twice', async () => {
+  it('uses an existing number instead of creating it twice', async () => {
     const w = await Bench.applied([number('n', { number: '+49301' })]);
     const old = await w.idOf('PhoneNumber/n');
     const other = await w.client.numbers.create({ number: '+49302' });
@@ -127,7 +127,7 @@ describe('a change that no update reaches', () => {
 });
 
 describe('a resource that leaves the manifests', () => {
-  it('is forgotten, kept as an orphan, and taken back without a write', async () => {
+  it('is forgotten, kept as an orphan, and adopted again without a write', async () => {
     const w = await Bench.applied([webhook('h'), webhook('i')]);
     const id = await w.idOf('Webhook/h');
     const plan = await w.plan([webhook('i')]);
@@ -146,7 +146,7 @@ describe('a resource that leaves the manifests', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('has its record again when it comes back, and a new one only where that is missing and it is allowed', async () => {
+  it('gets its record back when it returns, and a new one only if that is missing and --allow-recreate is given', async () => {
     const w = await Bench.open();
     const desired = [agent('a'), webhook('h'), number('n', { number: '+12025550120' })];
     await w.apply(desired);
@@ -174,8 +174,8 @@ describe('a resource that leaves the manifests', () => {
   });
 });
 
-describe('a number that passes from one manifest to another', () => {
-  it('is managed afterwards and on no orphan list', async () => {
+describe('a number that moves from one manifest to another', () => {
+  it('is managed afterwards, and not an orphan', async () => {
     const w = await Bench.applied([number('a', { number: '+49301' }), number('z', { number: '+49302' })]);
     const before = new Map((await w.state()).resources);
     const desired = [number('a', { number: '+49302' }, { mayReplace: true })];
@@ -191,7 +191,7 @@ describe('a number that passes from one manifest to another', () => {
   });
 });
 
-describe('two numbers that change places', () => {
+describe('two swapped numbers', () => {
   it('are blocked, because one record cannot have two addresses', async () => {
     const w = await Bench.open();
     const declared = (one: string, two: string) => [

@@ -3,7 +3,7 @@ import { Reference, Secret, type Value } from '../../src/values/value.ts';
 
 type Spec = { readonly [key: string]: Value };
 
-/** What a manifest declares, with nothing but what a test names. */
+/** Returns a declared resource with defaults. */
 export function resource(address: string, spec: Spec, options: Partial<Resource> = {}): Resource {
   const slash = address.indexOf('/');
   return {

@@ -5,7 +5,7 @@ import { agent, number, ref, secret } from './resources.ts';
 
 const talking = (temperature: number) => agent('a', { llm_config: { temperature } });
 
-/** An applied agent, and as many numbers as asked for that no manifest declares, each leading to it inbound. */
+/** Returns an applied agent, and this number of undeclared numbers with an inbound link to it. */
 async function reached(numbers: number): Promise<{ w: Bench; id: string; linked: string[] }> {
   const w = await Bench.applied([talking(0.1), agent('other')]);
   const id = await w.idOf('Agent/a');
@@ -23,8 +23,8 @@ function listings(w: Bench): string[] {
   return w.emulator.requests.flatMap(({ path }) => (/^\/api\/v1\/numbers\b/.test(path) ? [path] : []));
 }
 
-describe('what leads to a record that changes', () => {
-  it('is read from every page of the list, once, and told with its ways', async () => {
+describe('the routes to a changed record', () => {
+  it('are read once from every page of the list, with their directions', async () => {
     const { w, id, linked } = await reached(101);
     w.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: id, outbound_agent_id: id });
     const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
@@ -43,7 +43,7 @@ describe('what leads to a record that changes', () => {
     expect(w.emulator.requests, 'two agents and two pages').toHaveLength(4);
   });
 
-  it('costs nothing where nothing changes, and where nobody asks', async () => {
+  it('are not read without changes or without the option', async () => {
     const { w } = await reached(1);
     await w.plan([talking(0.1), agent('other')], { routes: true });
     await w.plan([talking(0.2), agent('other')]);
@@ -51,7 +51,7 @@ describe('what leads to a record that changes', () => {
     expect(listings(w)).toEqual([]);
   });
 
-  it('is taken from the list that the plan read anyway', async () => {
+  it('are taken from a list that the plan has read', async () => {
     const { w, linked } = await reached(1);
     const desired = [talking(0.2), agent('other'), number('desk', { number: '+4930100', nickname: 'Desk 0' })];
     const plan = await w.plan(desired, { routes: true });
@@ -59,7 +59,7 @@ describe('what leads to a record that changes', () => {
     expect(listings(w)).toHaveLength(1);
   });
 
-  it('tells which links the plan asks a person to move', async () => {
+  it('include links that a manual step will move', async () => {
     const { w, linked } = await reached(1);
     const desired = [
       talking(0.1),
@@ -77,7 +77,7 @@ describe('what leads to a record that changes', () => {
     ]);
   });
 
-  it('is not guessed without a refresh', async () => {
+  it('are not known without a refresh', async () => {
     const { w } = await reached(1);
     const plan = await w.plan([talking(0.2), agent('other')], { routes: true, refresh: false });
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
@@ -88,7 +88,7 @@ describe('what leads to a record that changes', () => {
     expect(listings(w)).toEqual([]);
   });
 
-  it('is what the agent itself names where the list is refused', async () => {
+  it('are the numbers of the agent itself if the list is refused', async () => {
     const { w, id, linked } = await reached(2);
     const refused = { match: { method: 'GET', path: '/api/v1/numbers' }, fault: { status: 403 } } as const;
     const refusedPlan = async () => {
@@ -104,7 +104,7 @@ describe('what leads to a record that changes', () => {
     const ofNumbers = ({ warnings }: typeof plan) =>
       warnings.flatMap(({ message }) => (message.includes('phone numbers') ? [message] : []));
     expect(ofNumbers(plan)).toEqual([expect.stringMatching(/inbound or outbound.*is not known.*answered 403/)]);
-    // The document does not show the form of an item.
+    // The API document does not specify the form of an item.
     const body = { data: { id, numbers: ['+4930100', 4930101, null] } };
     w.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body } });
     const bare = await refusedPlan();
@@ -121,7 +121,7 @@ describe('what leads to a record that changes', () => {
     ]);
   });
 
-  it('names no record by a field that is secret, to a manifest or to the state', async () => {
+  it('contain no field that is secret in a manifest or in the state', async () => {
     const { w } = await reached(2);
     const hidden = number('desk', { number: '+4930100', nickname: secret('KEY', 'Desk 0') });
     const open = number('desk', { number: '+4930100', nickname: 'Desk 0' });
@@ -139,7 +139,7 @@ describe('what leads to a record that changes', () => {
     );
   });
 
-  it('is no reason to refuse a saved plan, and is not read again for it', async () => {
+  it('do not make a saved plan stale, and are not read again for it', async () => {
     const { w, linked } = await reached(1);
     const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
     expect(at(reread(plan), 'Agent/a').routes).toHaveLength(1);

@@ -23,7 +23,7 @@ async function prepared(): Promise<Bench> {
 }
 
 describe('a saved plan', () => {
-  it('is applied to an empty state exactly as it is, and leaves nothing to do', async () => {
+  it('is applied unchanged to an empty state, so that the next plan has no changes', async () => {
     const w = await prepared();
     const saved = await w.plan(desired());
     const report = await w.applySaved(saved);
@@ -35,7 +35,7 @@ describe('a saved plan', () => {
     expect((await failureOf(w.applySaved(saved))).message, 'once only').toContain('the plan is stale');
   });
 
-  it('updates, replaces, forgets and adopts what it says, and nothing else', async () => {
+  it('updates, replaces, forgets and adopts exactly its resources', async () => {
     const w = await prepared();
     await w.apply([...desired(), webhook('old')]);
     const adopted = await w.client.collection('webhooks', webhookRecord).create({ url: 'https://example.com/adopted' });
@@ -56,7 +56,7 @@ describe('a saved plan', () => {
     expect(actionsIn(await w.plan(next))).toEqual(['manual PhoneNumber/n']);
   });
 
-  it('with nothing to do leaves the state as it was', async () => {
+  it('does not change the state without actions', async () => {
     const w = await Bench.open({ shows: { read: [], update: [] } });
     const only = [agent('b', { tts_config: { speed: 'fast' }, llm_config: { api_key: secret() } })];
     await w.apply(only);
@@ -68,7 +68,7 @@ describe('a saved plan', () => {
     expect(actionsIn(await w.plan(only))).toEqual([]);
   });
 
-  it('leaves the state entries of what it does not write unchanged', async () => {
+  it('does not change state entries of resources that it does not write', async () => {
     const w = await prepared();
     await w.apply(desired());
     const before = (await w.state()).resources;
@@ -79,7 +79,7 @@ describe('a saved plan', () => {
     }
   });
 
-  it.each([true, false])('takes a rename along with everything else (refresh: %s)', async (refresh) => {
+  it.each([true, false])('applies renames together with other actions (refresh: %s)', async (refresh) => {
     const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     await w.apply([agent('a'), agent('b', { llm_config: { model: 'm' } }), agent('c'), agent('gone')]);
@@ -108,7 +108,7 @@ describe('a saved plan', () => {
   });
 });
 
-describe('a saved plan is refused before the first write', () => {
+describe('a saved plan', () => {
   async function refusal(happens: (w: Bench) => unknown, edit: Partial<PlanDocument> = {}) {
     const w = await prepared();
     await w.apply(desired());
@@ -127,36 +127,36 @@ describe('a saved plan is refused before the first write', () => {
     ['for another workspace', /^the plan is for workspace OTHER/, { workspace_id: 'OTHER' }],
     ['for another address', /^the plan is for .* at https:\/\/x\.example/, { base_url: 'https://x.example' }],
     ['of another state', /another state/, { state: { lineage: 'L2', salt: 'S1', serial: 1 } }],
-  ])('where it is %s', async (_, message, edit) => {
+  ])('is refused before the first write if it is %s', async (_, message, edit) => {
     expect(await refusal(() => undefined, edit)).toMatch(message);
   });
 
   it.each<[string, RegExp, (w: Bench) => unknown]>([
     [
-      'the state moved on',
+      'the state changed',
       /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
       (w) => w.apply([...desired(), agent('c')]),
     ],
     [
-      'a secret is another one',
+      'a secret changed',
       /secrets changed since the plan was made: KEY/,
       (w) => Object.assign(w.secrets, { KEY: 'sk-next-secret' }),
     ],
     [
-      'a record looks different, in a field that nobody manages',
+      'an unmanaged field of a record changed',
       /stale: Agent\/a changed on the platform/,
       async (w) => w.emulator.dashboard.edit('agents', await w.idOf('Agent/a'), { llm_config: { max_tokens: 7 } }),
     ],
     [
-      'a record is gone',
+      'a record is missing',
       /stale: Agent\/a changed on the platform/,
       async (w) => w.emulator.dashboard.remove('agents', await w.idOf('Agent/a')),
     ],
-  ])('when %s', async (_, message, happens) => {
+  ])('is refused before the first write if %s', async (_, message, happens) => {
     expect(await refusal(happens)).toMatch(message);
   });
 
-  it('when a number was registered meanwhile', async () => {
+  it('is refused before the first write if a number was registered in between', async () => {
     const w = await prepared();
     const saved = await w.plan(desired());
     await w.client.numbers.create({ number: '49 301' });

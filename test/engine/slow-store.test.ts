@@ -27,14 +27,14 @@ async function benchOn(gather: number, onWrite?: (shelf: Shelf, method: string) 
   return [w, shelf];
 }
 
-it('stores the outcomes of what was sent with the intents of what is sent next', async () => {
+it('apply stores the outcomes of requests with the intents of the next ones', async () => {
   const [w, shelf] = await benchOn(90);
   await w.apply(agentsNamed(64), { concurrency: 16, client: w.connect({ concurrency: 16 }) });
   expect((await w.state()).resources.size).toBe(64);
   expect(shelf.writes).toBeLessThanOrEqual(64 / 16 + 4);
 });
 
-it('sends nothing more once an outcome could not be stored', async () => {
+it('apply sends no further requests after an outcome could not be stored', async () => {
   const [w] = await benchOn(5, (shelf) => {
     shelf.held = { ...shelf.held, revision: 'of somebody else', lock: undefined };
   });
@@ -46,9 +46,9 @@ it('sends nothing more once an outcome could not be stored', async () => {
   expect([...results.values()].filter(({ status }) => status === 'done')).toEqual([]);
 });
 
-it('sends nothing whose intent was stored before another run took over, and notes that it was not sent', async () => {
+it('apply does not send requests whose intent was stored before another run took over, and records this', async () => {
   const [w, shelf] = await benchOn(5);
-  // The run freezes while its requests wait for their turns.
+  // The run is suspended while its requests wait for the rate limit.
   const wait = vi.fn(async () => {
     w.time += 600_000;
     shelf.held = { ...shelf.held, revision: 'of somebody else', lock: undefined };
@@ -69,7 +69,7 @@ it('sends nothing whose intent was stored before another run took over, and note
   expect((await readFile(join(folder, name), 'utf8')).split('"not-done"')).toHaveLength(unsent + 1);
 });
 
-it('renews a lock that grew old, and then sends what waited', async () => {
+it('apply renews an old lock, and then sends the waiting requests', async () => {
   const [w, shelf] = await benchOn(5);
   const wait = async () => {
     w.time += 350_000;
@@ -81,7 +81,7 @@ it('renews a lock that grew old, and then sends what waited', async () => {
   expect(shelf.held.lock).toBeUndefined();
 });
 
-it('keeps no secret with the ids that could not be stored', async () => {
+it('a rescue file contains no secret', async () => {
   const [w] = await benchOn(5, (shelf, method) => {
     if (method === 'PUT') shelf.held = { ...shelf.held, revision: 'of somebody else' };
   });
@@ -90,12 +90,12 @@ it('keeps no secret with the ids that could not be stored', async () => {
   await w.apply([spec('B')]).catch(() => undefined);
   const folder = join(dirname(w.statePath), '.voxform', 'rescue');
   const [name = ''] = await readdir(folder);
-  const kept = await readFile(join(folder, name), 'utf8');
-  expect(kept).toContain('"llm_config.api_key"');
-  expect(kept).not.toContain('sk-first-secret');
+  const content = await readFile(join(folder, name), 'utf8');
+  expect(content).toContain('"llm_config.api_key"');
+  expect(content).not.toContain('sk-first-secret');
 });
 
-it('sends what refers to a record only once its id is stored', async () => {
+it('apply sends a reference only after the id of its target is stored', async () => {
   const known: number[] = [];
   const [w] = await benchOn(5, (shelf) =>
     known.push(Buffer.from(shelf.held.journal).toString().split('"saved"').length - 1),

@@ -4,12 +4,12 @@ import { agent, secret, user } from './resources.ts';
 
 const everything = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
 
-/** What the API got in the latest write. */
+/** Returns the body of the last PUT. */
 function lastBody(w: Bench): unknown {
   return w.emulator.requests.findLast(({ method }) => method === 'PUT')?.body;
 }
 
-describe('a field that was cleared, on a platform that leaves out what is not set,', () => {
+describe('a cleared field on a platform that omits unset fields', () => {
   const shows = { read: ['llm_config'], update: [...everything] } as const;
   const spec = (model: string) => ({ llm_config: { model, region: 'eu' }, tts_config: { speed: 'slow' } });
   const opened = async () => {
@@ -20,7 +20,7 @@ describe('a field that was cleared, on a platform that leaves out what is not se
     return { w, id, clear };
   };
 
-  it('is drift once a read has shown it, and is restored', async () => {
+  it('is drift after a read has returned it, and is restored', async () => {
     const { w, id, clear } = await opened();
     await w.apply([agent('a', spec('m'))]);
     clear();
@@ -30,10 +30,12 @@ describe('a field that was cleared, on a platform that leaves out what is not se
     expect(w.emulator.world.agents.get(id)?.llm_config.region).toBe('eu');
     expect(actionsIn(await w.plan([agent('a', spec('m'))]))).toEqual([]);
     clear();
-    expect(actionsIn(await w.drift([agent('a', spec('m'))])), 'the repair was read again').toEqual(['update Agent/a']);
+    expect(actionsIn(await w.drift([agent('a', spec('m'))])), 'the repaired value was read again').toEqual([
+      'update Agent/a',
+    ]);
   });
 
-  it('is not taken for drift where only the answer to a write showed it', async () => {
+  it('is not drift if only the response to a write contained it', async () => {
     const { w, clear } = await opened();
     await w.apply([agent('a', spec('n'))]);
     clear();
@@ -41,7 +43,7 @@ describe('a field that was cleared, on a platform that leaves out what is not se
     expect(actionsIn(await w.plan([agent('a', spec('n'))]))).toEqual([]);
   });
 
-  it('may be cleared where others may change it, and where its object is not shown any more', async () => {
+  it('is ignored with ignore_drift, and if its object is hidden', async () => {
     const { w, clear } = await opened();
     const desired = [agent('a', spec('m'), { ignoreDrift: ['llm_config.region'] })];
     await w.apply(desired);
@@ -53,7 +55,7 @@ describe('a field that was cleared, on a platform that leaves out what is not se
 });
 
 describe('an update of a config object', () => {
-  it('ends the same whether the platform merges or replaces', async () => {
+  it('has the same effect whether the platform merges or replaces', async () => {
     const ends = [];
     for (const put of ['merge', 'replace'] as const) {
       const w = await Bench.applied([agent('a', { llm_config: { model: 'm', temperature: 0.1, api_key: secret() } })], {
@@ -76,7 +78,7 @@ describe('an update of a config object', () => {
     expect(ends[1]).toEqual(ends[0]);
   });
 
-  it('does not send a released field that nobody shows again, and the plan that releases it says so', async () => {
+  it('does not resend a released hidden field, and the plan that releases it warns', async () => {
     const w = await Bench.applied([agent('a', { tts_config: { speed: 'slow', emotion: 'calm' } })], {
       shows: { read: [], update: [] },
     });
@@ -92,7 +94,7 @@ describe('an update of a config object', () => {
     expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast' } });
   });
 
-  it('warns by name of what the platform dropped or changed, and of nothing that was not sent', async () => {
+  it('warns of values that the platform dropped or changed, and of no unsent ones', async () => {
     const w = await Bench.open({
       normalise: { trim: true },
       shows: { read: [...everything], update: [...everything] },
@@ -110,7 +112,7 @@ describe('an update of a config object', () => {
 });
 
 describe('the key of a model provider', () => {
-  it('is compared by fingerprint, and stands in no plan, state or report', async () => {
+  it('is compared by fingerprint, and never part of a plan, a state or a report', async () => {
     const w = await Bench.open({ shows: { read: [...everything] }, put: 'replace' });
     const desired = (name = 'a') => [
       agent('a', {
@@ -144,10 +146,10 @@ describe('the key of a model provider', () => {
     expect(JSON.stringify(texts)).not.toMatch(/sk-(first|next)-secret/);
 
     await w.apply(desired('b'));
-    expect(lastBody(w), 'it goes with its object alone').toEqual({ name: 'b' });
+    expect(lastBody(w), 'the key is only sent with its object').toEqual({ name: 'b' });
   });
 
-  it('inside a prompt is kept out of everything too, and its drift is seen', async () => {
+  it('is also masked inside a prompt, and its drift is detected', async () => {
     const w = await Bench.open();
     const prompt = { $join: ['Say ', { $secret: 'KEY' }], separator: '' };
     const desired = [manifest('Agent/a', { prompt_config: { prompt } })];
@@ -167,15 +169,15 @@ describe('the key of a model provider', () => {
   });
 });
 
-describe('fields that others may move', () => {
+describe('fields with ignore_drift', () => {
   const desired = (spec: Parameters<typeof agent>[1], ignoreDrift = ['tts_config.speed', 'tts_config.emotion']) => [
     agent('a', { tts_config: spec ?? {} }, { ignoreDrift }),
   ];
 
   it.each([
-    { read: ['tts_config' as const], kept: 'fast', reason: 'as they are, where they are shown' },
-    { read: [], kept: 'slow', reason: 'as recorded, where they are not' },
-  ])('are no drift, and go out with their object $reason', async ({ read, kept }) => {
+    { read: ['tts_config' as const], kept: 'fast', reason: 'with the current value, if it is returned' },
+    { read: [], kept: 'slow', reason: 'with the recorded value, if it is hidden' },
+  ])('are not drift, and are resent with their object $reason', async ({ read, kept }) => {
     const w = await Bench.open({ shows: { read, update: read }, put: 'replace' });
     const first = desired({ speed: 'slow', voice_id: 'v1' });
     await w.apply(first);
@@ -199,8 +201,8 @@ describe('fields that others may move', () => {
   });
 });
 
-describe('without a refresh', () => {
-  it('reads no recorded record, and looks again before it writes', async () => {
+describe('a run without a refresh', () => {
+  it('reads no recorded record for the plan, but reads it before it writes', async () => {
     const w = await Bench.applied([agent('a', { llm_config: { model: 'm' } })], { shows: { read: ['llm_config'] } });
     const [id = ''] = w.emulator.world.agents.keys();
     w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 5 } });
@@ -214,8 +216,8 @@ describe('without a refresh', () => {
   });
 });
 
-describe('a run over a user whose role only the platform knows', () => {
-  it('does not send an update that has none', async () => {
+describe('a run for a user whose role is only on the platform', () => {
+  it('sends no update without a role', async () => {
     const w = await Bench.open();
     const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
     await w.apply([user('ada', { modules: ['agents'] })]);

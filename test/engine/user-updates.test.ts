@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, user } from './resources.ts';
 
-/** A user of the workspace with two agents, the second of which nobody manages. */
+/** Returns a user of the workspace with two managed agents. */
 async function withAgents() {
   const w = await Bench.applied([agent('a'), agent('b')]);
   const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
@@ -14,7 +14,7 @@ async function withAgents() {
 const stored = (w: Bench, id: string) => w.emulator.world.users.get(id);
 
 describe('an update of a user', () => {
-  it('is blocked where the role that it would send back cannot be sent', async () => {
+  it('is blocked if it would have to resend a role that cannot be sent', async () => {
     const { w, id } = await withAgents();
     w.emulator.dashboard.edit('users', id, { role: 'billing' });
     const desired = [agent('a'), agent('b'), user('ann', { modules: ['analytics'] })];
@@ -29,7 +29,7 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
   });
 
-  it('is not repeated forever where lists add to the modules that updates return', async () => {
+  it('is not repeated forever if lists add modules to those that updates return', async () => {
     const w: Bench = await Bench.open(
       {},
       {
@@ -50,7 +50,7 @@ describe('an update of a user', () => {
     expect(plan.warnings.map(({ message }) => message).join()).toContain('modules');
   });
 
-  it('counts a workspace id that is no text as not shown', async () => {
+  it('ignores a workspace id that is not a string', async () => {
     const { w, id } = await withAgents();
     const desired = [agent('a'), agent('b'), user('ann', { role: 'admin' })];
     w.emulator.faults.add({
@@ -60,7 +60,7 @@ describe('an update of a user', () => {
     expect(outcomes(await w.apply(desired))).toMatchObject({ 'WorkspaceUser/ann': 'done' });
   });
 
-  it('is blocked where the modules that it would send back cannot be sent', async () => {
+  it('is blocked if it would have to resend modules that cannot be sent', async () => {
     const { w, id } = await withAgents();
     w.emulator.dashboard.edit('users', id, { modules: ['agents', 'billing'] });
     const desired = (spec: object) => [agent('a'), agent('b'), user('ann', { role: 'admin', ...spec })];
@@ -74,10 +74,10 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['agents'] });
   });
 
-  it('leaves out ids of agents that are missing where the manifest does not name any, and says so', async () => {
+  it('omits ids of missing agents that the manifest does not name, with a warning', async () => {
     const { w, id, agents } = await withAgents();
     const [kept = '', gone = ''] = agents;
-    // Some platforms keep the ids of what is deleted.
+    // Some platforms keep the ids of deleted records.
     w.emulator.world.agents.delete(gone);
     const desired = [agent('a'), agent('b'), user('ann', { modules: ['analytics'] })];
     const saved = await w.plan(desired);
@@ -93,7 +93,7 @@ describe('an update of a user', () => {
     expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
   });
 
-  it('refuses a saved plan that leaves out an agent which is there again', async () => {
+  it('is refused in a saved plan that omits an agent that exists again', async () => {
     const { w, id, agents } = await withAgents();
     const [, gone = ''] = agents;
     const hidden = w.emulator.world.agents.get(gone);
@@ -105,7 +105,7 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ agent_ids: agents });
   });
 
-  it('looks at the agents that nobody manages, once each, and leaves out those that are missing', async () => {
+  it('reads each unmanaged agent once, and omits missing ones', async () => {
     const w = await Bench.applied([agent('a'), agent('b')]);
     const unmanaged = await w.client.agents.create({ name: 'Unmanaged' });
     const deleted = await w.client.agents.create({ name: 'Deleted' });
@@ -134,7 +134,7 @@ describe('an update of a user', () => {
     expect(w.requests()).toHaveLength(3);
   });
 
-  it('leaves out agents that were released and then deleted', async () => {
+  it('omits agents that were released and then deleted', async () => {
     const { w, id, agents } = await withAgents();
     const [kept = '', gone = ''] = agents;
     await w.apply([agent('a')]);
@@ -143,7 +143,7 @@ describe('an update of a user', () => {
     expect(stored(w, id)).toMatchObject({ agent_ids: [kept], modules: ['analytics'] });
   });
 
-  it('leaves them out of a plan without them in scope, and after they were created again', async () => {
+  it('omits missing agents also if they are out of scope, and after they were recreated', async () => {
     const { w, id, agents } = await withAgents();
     const [kept = '', gone = ''] = agents;
     w.emulator.world.agents.delete(gone);
@@ -157,7 +157,7 @@ describe('an update of a user', () => {
     expect(stored(w, id)?.agent_ids).toEqual([kept]);
   });
 
-  it('keeps in a plan without them in scope those that are there again', async () => {
+  it('keeps agents out of scope that exist again', async () => {
     const { w, agents } = await withAgents();
     const [, gone = ''] = agents;
     const hidden = w.emulator.world.agents.get(gone);
@@ -173,7 +173,7 @@ describe('an update of a user', () => {
     expect(plan.warnings).toEqual([]);
   });
 
-  it('sends back what others may move, without what is missing', async () => {
+  it('resends current agents with ignore_drift, without missing ones', async () => {
     const { w, id, agents } = await withAgents();
     const [kept = '', gone = ''] = agents;
     w.emulator.world.agents.delete(gone);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { entriesOf, FileReads, linkTarget, realPathOf, statusOf, withOpen } from '../../src/files/input-files.ts';
 import { attempt } from '../../src/problems/attempt.ts';
 
-/** So far ahead that every file has been as it is for long. */
+/** Far enough in the future that all files are old. */
 const later = (): number => Date.now() + 60_000;
 
 const move = (from: string, to: string) => (folder: string) =>
@@ -13,27 +13,27 @@ const move = (from: string, to: string) => (folder: string) =>
 
 it.each<{ reason: string; look: (folder: string) => unknown; change: (folder: string) => void }>([
   {
-    reason: 'a file that was opened is another one',
+    reason: 'an opened file was replaced',
     look: (folder) => withOpen(path.join(folder, 'file'), () => undefined),
     change: move('other', 'file'),
   },
   {
-    reason: 'a file that was missing is there',
+    reason: 'a missing file was created',
     look: (folder) => attempt(() => withOpen(path.join(folder, 'missing'), () => undefined)),
     change: move('other', 'missing'),
   },
   {
-    reason: 'a file that was there is missing',
+    reason: 'a file was removed',
     look: (folder) => statusOf(path.join(folder, 'file')),
     change: move('file', 'moved'),
   },
   {
-    reason: 'a folder has another entry',
+    reason: 'a folder has a new entry',
     look: (folder) => entriesOf(path.join(folder, 'folder')),
     change: move('file', 'folder/file'),
   },
   {
-    reason: 'a link leads to the same file by another way',
+    reason: 'a link reaches the same file by another path',
     look: (folder) => realPathOf(path.join(folder, 'link')),
     change: (folder) => {
       renameSync(path.join(folder, 'file'), path.join(folder, 'folder/file'));
@@ -42,37 +42,37 @@ it.each<{ reason: string; look: (folder: string) => unknown; change: (folder: st
     },
   },
   {
-    reason: 'what had no real path has one',
+    reason: 'a missing path was created',
     look: (folder) => attempt(() => realPathOf(path.join(folder, 'missing'))),
     change: move('other', 'missing'),
   },
   {
-    reason: 'a link that leads to nothing leads elsewhere',
+    reason: 'a dangling link has another target',
     look: (folder) => linkTarget(path.join(folder, 'dangling')),
     change: (folder) => {
       rmSync(path.join(folder, 'dangling'));
       symlinkSync('nowhere-else', path.join(folder, 'dangling'));
     },
   },
-])('notices that $reason', async ({ look, change }) => {
+])('FileReads notices that $reason', async ({ look, change }) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-seen-'));
   for (const file of ['file', 'other']) writeFileSync(path.join(folder, file), file);
   mkdirSync(path.join(folder, 'folder'));
   symlinkSync('file', path.join(folder, 'link'));
   symlinkSync('nowhere', path.join(folder, 'dangling'));
-  const seen = new FileReads(later);
+  const reads = new FileReads(later);
   const recent = new FileReads();
-  await seen.during(async () => look(folder));
+  await reads.during(async () => look(folder));
   await recent.during(async () => entriesOf(folder));
-  expect([seen.isUnchanged(), recent.isUnchanged()]).toEqual([true, false]);
+  expect([reads.isUnchanged(), recent.isUnchanged()]).toEqual([true, false]);
   change(folder);
-  expect(seen.isUnchanged()).toBe(false);
+  expect(reads.isUnchanged()).toBe(false);
   rmSync(folder, { recursive: true });
 });
 
-it('notes nothing outside of the work', async () => {
-  const seen = new FileReads(later);
-  await seen.during(async () => undefined);
+it('FileReads ignores files that are read outside the work', async () => {
+  const reads = new FileReads(later);
+  await reads.during(async () => undefined);
   entriesOf(tmpdir());
-  expect(seen.isUnchanged()).toBe(true);
+  expect(reads.isUnchanged()).toBe(true);
 });

@@ -6,7 +6,7 @@ import { statePath } from '../state/temporary-state.ts';
 
 const scratch = async (): Promise<string> => dirname(dirname(await statePath()));
 
-it('makes what is missing, with the mode asked for, and leaves what is there', async () => {
+it('makeFolders creates missing folders with the given mode, and keeps existing ones', async () => {
   const root = await scratch();
   await makeFolders(join(root, 'a', 'b', 'c'), { mode: 0o700 });
   await makeFolders(join(root, 'a', 'b'), { mode: 0o755 });
@@ -14,7 +14,7 @@ it('makes what is missing, with the mode asked for, and leaves what is there', a
   expect(modes.map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['700', '700', '700']);
 });
 
-it('takes a link to a folder for one', async () => {
+it('makeFolders accepts a link to a folder', async () => {
   const root = await scratch();
   await makeFolders(join(root, 'real'));
   await symlink('real', join(root, 'link'));
@@ -22,7 +22,7 @@ it('takes a link to a folder for one', async () => {
   expect((await stat(join(root, 'real', 'inside'))).isDirectory()).toBe(true);
 });
 
-it('makes folders of several callers at once below parents that do not exist yet', async () => {
+it('makeFolders creates folders of concurrent callers below missing parents', async () => {
   const root = await scratch();
   for (let round = 0; round < 50; round++) {
     const folders = Array.from({ length: 16 }, (_, index) => join(root, `parent-${round}`, 'a', 'b', String(index)));
@@ -32,18 +32,18 @@ it('makes folders of several callers at once below parents that do not exist yet
 });
 
 it.each([
-  ['file/x', 'ENOTDIR', 'a file is in the way'],
-  ['file', 'EEXIST', 'a file is in its place'],
-  ['dangling/x', 'EEXIST', 'a link in the way leads nowhere'],
-])('refuses %s with %s: %s', async (place, code) => {
+  ['file/x', 'ENOTDIR', 'a parent is a file'],
+  ['file', 'EEXIST', 'the path is a file'],
+  ['dangling/x', 'EEXIST', 'a parent is a dangling link'],
+])('makeFolders rejects %s with %s: %s', async (name, code) => {
   const root = await scratch();
   await writeFile(join(root, 'file'), '');
   await symlink('nowhere', join(root, 'dangling'));
-  await expect(makeFolders(join(root, place))).rejects.toMatchObject({ code });
+  await expect(makeFolders(join(root, name))).rejects.toMatchObject({ code });
 });
 
 it.runIf(process.platform === 'linux').each(['/proc/voxform', '/proc/voxform/a/b'])(
-  'gives up on %s, which can never be made',
+  'makeFolders rejects %s, which cannot be created',
   async (folder) => {
     await expect(makeFolders(folder)).rejects.toMatchObject({ code: 'ENOENT' });
   },

@@ -24,7 +24,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const DRAFTS = path.join(import.meta.dirname, '../../src/files/replace-file.ts');
 
-/** Dies with a draft of each sort beside `a.yaml`. */
+/** Creates a draft of each type for `a.yaml`, and kills itself. */
 const VICTIM = `
 const { draftPathFor, writeDraftFor } = await import(${JSON.stringify(DRAFTS)});
 const { mkdirSync } = await import('node:fs');
@@ -39,7 +39,7 @@ async function leaveDrafts(): Promise<string[]> {
   return readdirSync(folder).sort();
 }
 
-it('removes at once what a killed process left, each sort by itself, and beside the named files only', async () => {
+it('removeDrafts removes the drafts of a killed process, separately by type, and only for the named files', async () => {
   const [file, inFolder] = await leaveDrafts();
   expect([file, inFolder]).toEqual([
     expect.stringMatching(/^\.a\.yaml\.[\da-f]{8}\.tmp$/),
@@ -54,7 +54,7 @@ it('removes at once what a killed process left, each sort by itself, and beside 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('leaves the draft of a running process alone for a minute', async () => {
+it('removeDrafts keeps the draft of a running process for a minute', async () => {
   const target = path.join(folder, 'a.yaml');
   const draft = draftPathFor(target);
   writeFileSync(draft, '');
@@ -66,7 +66,7 @@ it('leaves the draft of a running process alone for a minute', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('takes nothing of a user for a draft, and does without a folder', async () => {
+it('removeDrafts ignores files of the user, and a missing folder', async () => {
   const names = [
     'a.yaml',
     '.a.yaml.tmp',
@@ -85,7 +85,7 @@ it('takes nothing of a user for a draft, and does without a folder', async () =>
   expect(readdirSync(folder)).toEqual(listed);
 });
 
-it('replaces a file with the mode that it is to have, from a text or from pieces', async () => {
+it('replaceFile writes a file with the given mode, from a string or from parts', async () => {
   const target = path.join(folder, 'a.yaml');
   await replaceFile(target, 'one');
   expect([readFileSync(target, 'utf8'), statSync(target).mode & 0o777]).toEqual(['one', 0o600]);
@@ -94,14 +94,14 @@ it('replaces a file with the mode that it is to have, from a text or from pieces
   expect(readdirSync(folder)).toEqual(['a.yaml']);
 });
 
-it('leaves nothing beside a file that cannot be replaced', async () => {
+it('replaceFile leaves no draft if the file cannot be replaced', async () => {
   const target = path.join(folder, 'a.yaml');
   mkdirSync(path.join(target, 'inside'), { recursive: true });
   await expect(replaceFile(target, 'text')).rejects.toThrow();
   expect(readdirSync(folder)).toEqual(['a.yaml']);
 });
 
-it('writes under a given name without following a link of that name', async () => {
+it('replaceFile writes to a given draft name without following a link of that name', async () => {
   const [target, draft, other] = [
     path.join(folder, 'a.yaml'),
     path.join(folder, 'a.yaml.tmp'),

@@ -12,6 +12,6 @@ it.each([
   },
   { env: { HOME: '' }, state: undefined, cache: undefined },
   { env: {}, state: undefined, cache: undefined },
-])('the folders of a user are where $env says', ({ env, state, cache }) => {
+])('userFolder returns the folders for $env', ({ env, state, cache }) => {
   expect([userFolder('state', env), userFolder('cache', env)]).toEqual([state, cache]);
 });

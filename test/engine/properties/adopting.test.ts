@@ -10,7 +10,7 @@ const specs = agentSpecs.map((spec) => {
   return llm_config === undefined ? rest : { ...rest, llm_config: llm };
 });
 
-it('imports and updates an existing agent, whatever its fields and whatever of them is shown', async () => {
+it('apply imports and updates an existing agent with any fields and any returned fields', async () => {
   await fc.assert(
     fc.asyncProperty(specs, specs, behaviours, fc.boolean(), async (theirs, ours, behaviour, isPublished) => {
       await using bench = await Bench.start(behaviour);
@@ -21,7 +21,7 @@ it('imports and updates an existing agent, whatever its fields and whatever of t
 
       const adopted = manifest('Agent/a', ours, { id });
       const { results } = await bench.apply([adopted]);
-      // A platform that trims goes on showing what it showed before, for a text that differs by blanks alone.
+      // A platform that trims keeps the old value of a string that only differs in surrounding spaces.
       const kept = behaviour.normalise?.trim ? { notApplied: expect.any(Array) } : {};
       const done = { status: 'done', id };
       expect([[['Agent/a', done]], [['Agent/a', { ...done, ...kept }]]]).toContainEqual([...results]);
@@ -36,7 +36,7 @@ it('imports and updates an existing agent, whatever its fields and whatever of t
   );
 });
 
-it('imports the numbers and users of a workspace whose state was lost', async () => {
+it('apply imports the numbers and users of a workspace whose state was lost', async () => {
   await fc.assert(
     fc.asyncProperty(workspaces, behaviours, async ({ manifests }, behaviour) => {
       const found = manifests.filter(({ address }) => /^(PhoneNumber|WorkspaceUser)/.test(address));

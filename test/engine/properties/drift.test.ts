@@ -10,12 +10,12 @@ interface Field {
   readonly id: string;
   readonly collection: 'agents' | 'users';
   readonly path: string;
-  /** Somebody's edit of it in the dashboard. */
+  /** A person's edit of the field in the dashboard. */
   readonly edit: JsonObject;
 }
 
-/** The managed fields that reads show and that can be put to another value in the dashboard. */
-async function movable(bench: Bench, manifests: readonly Manifest[], clears: boolean): Promise<Field[]> {
+/** Returns the managed fields that reads return and that can be changed in the dashboard. */
+async function editableFields(bench: Bench, manifests: readonly Manifest[], clears: boolean): Promise<Field[]> {
   const { resources } = await bench.state();
   const shown: readonly string[] = ['name', ...bench.emulator.behaviour.shows.read];
   return manifests.flatMap(({ address, spec }): Field[] => {
@@ -59,16 +59,16 @@ function movedValue(value: Json): Json | undefined {
 }
 
 describe('a change in the dashboard', () => {
-  it('is drift if reads show it, and the next apply restores the value', async () => {
+  it('is drift if reads return it, and the next apply restores the value', async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, behaviours, fc.nat(), fc.boolean(), async (workspace, behaviour, choice, clears) => {
         const { manifests } = workspace;
         await using bench = await started(workspace, clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour);
         await bench.apply(manifests);
-        // The first look after a create: only a read shows which fields reads show.
+        // The first read after the creates. Only then does the state know which fields reads return.
         if (clears) await bench.apply(manifests);
         const before = actionsOf(await bench.plan(manifests));
-        const all = await movable(bench, manifests, clears);
+        const all = await editableFields(bench, manifests, clears);
         // Only fields of config objects can be unset.
         const fields = all.filter(({ path }) => !clears || path.includes('.'));
         const field = fields[choice % Math.max(1, fields.length)];
@@ -95,7 +95,7 @@ describe('a change in the dashboard', () => {
     );
   });
 
-  it('in a field that no manifest manages survives every update', async () => {
+  it('of an unmanaged field survives every update', async () => {
     const theirs = {
       call_config: { ring_duration_ms: 77 },
       llm_config: { region: 'theirs' },

@@ -64,7 +64,7 @@ function step(name: Step['do'], rest: Record<string, fc.Arbitrary<unknown>>): fc
   return fc.record({ do: fc.constant(name), ...rest });
 }
 
-/** Every resource under another name; what lists find again by itself does not say what it was called. */
+/** Renames every resource. Resources in lists are found by their natural keys, without their previous names. */
 function renamed(manifests: readonly Manifest[]): Manifest[] {
   return manifests.map((each) => {
     const slash = each.address.indexOf('/');
@@ -78,7 +78,7 @@ function renamed(manifests: readonly Manifest[]): Manifest[] {
   });
 }
 
-/** Every number with other digits, which takes another record. */
+/** Changes the digits of every number, which requires another record. */
 function renumbered(manifests: readonly Manifest[]): Manifest[] {
   return manifests.map((each) =>
     each.spec.number === undefined
@@ -94,14 +94,14 @@ interface Project {
   readonly before: Workspace;
   readonly after: readonly Manifest[];
   desired: readonly Manifest[];
-  /** Ids of the numbers that somebody else registered, and that nobody manages. */
+  /** Ids of the numbers that another person registered and that are not managed. */
   readonly others: Set<string>;
 }
 
-async function take(each: Step, project: Project): Promise<void> {
+async function performStep(each: Step, project: Project): Promise<void> {
   const { bench, before, after, desired } = project;
   const { dashboard, faults, world } = bench.emulator;
-  // What the platform does not show yet would be made twice, as whoever allows it is told.
+  // A hidden record would be created twice, and users who allow this are warned.
   const allowRecreate = bench.emulator.behaviour.showsNewAfterReads > 0 ? [] : ['all'];
   const agentAt = (index: number) => [...world.agents.keys()][index];
   switch (each.do) {
@@ -176,7 +176,7 @@ async function take(each: Step, project: Project): Promise<void> {
   }
 }
 
-/** Runs may fail, but only in words that are meant for people. */
+/** Runs may fail, but only with messages for people. */
 async function attempt(run: () => ReturnType<Bench['apply']>): Promise<void> {
   try {
     const { results } = await run();
@@ -190,7 +190,7 @@ async function attempt(run: () => ReturnType<Bench['apply']>): Promise<void> {
   }
 }
 
-/** Records of a kind that neither the state nor its orphans know. */
+/** Returns the ids of records that are neither in the state nor in its orphans. */
 async function unaccounted({ bench, others }: Project, kind: string): Promise<string[]> {
   const { resources, orphans } = await bench.state();
   for (const { id } of resources.values()) others.delete(id);
@@ -200,15 +200,15 @@ async function unaccounted({ bench, others }: Project, kind: string): Promise<st
   return [...(records?.keys() ?? [])].filter((id) => !known.has(id) && !others.has(id));
 }
 
-/** Addresses of records that were given up as gone, and are there all the same. */
-async function doubled(bench: Bench): Promise<string[]> {
+/** Returns the addresses of existing records that were released as missing. */
+async function duplicatedAddresses(bench: Bench): Promise<string[]> {
   const { agents, webhooks, numbers } = bench.emulator.world;
   const isThere = (id: string) => [agents, webhooks, numbers].some((records) => records.has(id));
   const { orphans } = await bench.state();
   return orphans.filter(({ reason, id }) => reason === 'gone' && isThere(id)).map(({ address }) => address);
 }
 
-/** Lets the platform show everything. */
+/** Makes the platform return all records. */
 function showAll({ emulator }: Bench): void {
   const { world } = emulator;
   emulator.setBehaviour({ showsNewAfterReads: 0 });
@@ -221,26 +221,26 @@ async function pendingOf(bench: Bench, kind: string): Promise<string[]> {
   return [...(await bench.state()).pending.keys()].filter((address) => address.startsWith(`${kind}/`));
 }
 
-/** How many reads a new record is hidden from. */
+/** The number of reads that do not return a new record. */
 const late = fc.constantFrom(0, 0, 1, 3);
 
 const KINDS = ['Agent', 'Webhook', 'PhoneNumber'];
 
-/** No record drops out of the state's sight, none is made twice, and each has one address. */
+/** Checks that every record is in the state or its orphans, was created only once, and has only one address. */
 async function checkNothingIsLost(project: Project): Promise<void> {
   const { bench } = project;
   for (const kind of KINDS) {
     const lost = await unaccounted(project, kind);
     expect(lost.length, kind).toBeLessThanOrEqual((await pendingOf(bench, kind)).length);
   }
-  expect(await doubled(bench)).toEqual([]);
+  expect(await duplicatedAddresses(bench)).toEqual([]);
   const { resources, orphans } = await bench.state();
   const ids = [...resources].map(([address, { id }]) => `${address.split('/')[0]} ${id}`);
   expect(new Set(ids).size, 'a record has one address').toBe(ids.length);
   for (const { kind, id } of orphans) expect(ids, 'an orphan is not managed').not.toContain(`${kind} ${id}`);
 }
 
-/** What a person does about creates that had no clear answer. */
+/** Resolves unknown creates like a person. */
 async function settle(project: Project): Promise<void> {
   const { bench } = project;
   const { pending } = await bench.state();
@@ -252,7 +252,7 @@ async function settle(project: Project): Promise<void> {
       const id = (await unaccounted(project, kind)).find(isMeant);
       if (id === undefined) await bench.record({ type: 'resolved', address });
       else {
-        // A person waits until the platform shows it.
+        // A person waits until the platform returns the record.
         while (bench.emulator.world.isHidden(id));
         await bench.import(address, id);
       }
@@ -260,19 +260,19 @@ async function settle(project: Project): Promise<void> {
   }
 }
 
-it('loses no record and creates nothing twice, whatever goes wrong, and comes to rest in the end', async () => {
+it('apply loses no record, creates none twice and converges with any faults', async () => {
   await fc.assert(
     fc.asyncProperty(
       editedWorkspaces,
       behaviours,
       late,
       steps,
-      async ({ before, after }, behaviour, showsNewAfterReads, taken) => {
+      async ({ before, after }, behaviour, showsNewAfterReads, performedSteps) => {
         const workspace = { ...before, invited: before.invited.map((each) => ({ role: 'member' as const, ...each })) };
         await using bench = await started(workspace, { ...behaviour, showsNewAfterReads });
         const project: Project = { bench, before: workspace, after, desired: workspace.manifests, others: new Set() };
-        for (const each of taken) {
-          await take(each, project);
+        for (const each of performedSteps) {
+          await performStep(each, project);
           await checkNothingIsLost(project);
         }
         bench.emulator.faults.clear();
@@ -286,8 +286,8 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
         await checkNothingIsLost(project);
         for (let run = 0; run < 3; run += 1) await bench.apply(after, options);
         const facts = { bench, workspace: { ...workspace, manifests: after }, state: await bench.state() };
-        const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
-        expect(actionsOf(await bench.plan(after, options))).toEqual(left);
+        const expected = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
+        expect(actionsOf(await bench.plan(after, options))).toEqual(expected);
         for (const kind of KINDS) expect(await unaccounted(project, kind), kind).toEqual([]);
         const numbers = [...bench.emulator.world.numbers.values()].map(({ number }) => digitsOf(number));
         expect(new Set(numbers).size, 'no number is registered twice').toBe(numbers.length);

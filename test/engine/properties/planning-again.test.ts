@@ -21,7 +21,7 @@ const changes = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-it('makes the plan of the same manifests and state that it would make for the first time', async () => {
+it('a repeated plan of the same manifests and state equals the first plan', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(agentSpecs.map(withoutKey), { minLength: 3, maxLength: 3 }),
@@ -41,7 +41,7 @@ it('makes the plan of the same manifests and state that it would make for the fi
         await same();
         for (const { agent: at, how, name } of all) {
           const id = (await bench.state()).resources.get(`Agent/a-${at}`)?.id ?? '';
-          // A record that was deleted before can be edited no more.
+          // A deleted record cannot be edited.
           if (how === 'edit') attempt(() => bench.emulator.dashboard.edit('agents', id, { name }));
           if (how === 'delete') attempt(() => bench.emulator.dashboard.remove('agents', id));
           if (how === 'apply') await bench.apply(declared, { evenIfAll: true });
@@ -57,23 +57,23 @@ it('makes the plan of the same manifests and state that it would make for the fi
   );
 });
 
-it.each<{ reason: string; before: Partial<Made>; after: Partial<Made> }>([
+it.each<{ reason: string; before: Partial<DecisionFacts>; after: Partial<DecisionFacts> }>([
   { reason: 'the state', before: { recorded: 'old' }, after: { recorded: 'new' } },
   { reason: 'the record', before: { shown: 'old' }, after: { shown: 'new' } },
-  { reason: 'what the run may do', before: { retryIgnored: false }, after: { retryIgnored: true } },
-])('decides anew where $reason differs', ({ before, after }) => {
+  { reason: 'the options of the run', before: { retryIgnored: false }, after: { retryIgnored: true } },
+])('DecideAhead decides again if $reason differs', ({ before, after }) => {
   const desired = agent('a', { name: 'new' });
   const fresh = decided({ ...desired }, after);
   expect(decided(desired, before)).not.toEqual(fresh);
   expect(decided(desired, after)).toEqual(fresh);
 });
 
-it('takes the last decision where nothing differs', () => {
+it('DecideAhead reuses the previous decision if nothing differs', () => {
   const desired = agent('a', { name: 'new' });
   expect(decided(desired, { entry: ENTRY })).toBe(decided(desired, { entry: ENTRY }));
 });
 
-interface Made {
+interface DecisionFacts {
   readonly recorded: string;
   readonly shown: string;
   readonly retryIgnored: boolean;
@@ -82,10 +82,10 @@ interface Made {
 
 const ENTRY = { id: '1', recorded: { name: 'old' }, observed: {}, unobserved: [], not_applied: ['name'] };
 
-/** What is decided of a resource whose record shows another name than was sent. */
+/** Returns the decision for a resource whose record has another name than the one sent. */
 function decided(
   desired: Resource,
-  { recorded = 'new', shown = 'old', retryIgnored = false, entry }: Partial<Made>,
+  { recorded = 'new', shown = 'old', retryIgnored = false, entry }: Partial<DecisionFacts>,
 ): unknown {
   const own = entry ?? { ...ENTRY, recorded: { name: recorded }, observed: { name: 'old' } };
   const state = { resources: new Map([[desired.address, own]]), salt: 'S1' } as unknown as State;

@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, jsonEqual } from '../../../src/va
 import type { Bench, Manifest } from '../bench.ts';
 
 /**
- * The managed fields of a manifest that the platform itself, hidden fields included, holds otherwise; undefined where it has
- * no such record. It knows the emulator's ways and nothing of how the engine compares.
+ * Returns the managed fields of a manifest that differ on the platform, including hidden fields; undefined if the record
+ * is missing. This uses only the behaviour of the emulator and no code of the engine.
  */
 export function unlike(each: Manifest, bench: Bench, state: State): string[] | undefined {
   const record = recordOf(each, bench, state);
@@ -18,8 +18,8 @@ export function unlike(each: Manifest, bench: Bench, state: State): string[] | u
       continue;
     }
     const [root = '', ...rest] = path.split('.');
-    const held = rest.length === 0 ? record[root] : (record[root] as JsonObject)[rest.join('.')];
-    if (!jsonEqual(asKept(path, resolved(wanted, bench, state), bench), asKept(path, held as Json, bench))) {
+    const actual = rest.length === 0 ? record[root] : (record[root] as JsonObject)[rest.join('.')];
+    if (!jsonEqual(storedForm(path, resolved(wanted, bench, state), bench), storedForm(path, actual as Json, bench))) {
       different.push(path);
     }
   }
@@ -35,7 +35,7 @@ function recordOf({ address, spec }: Manifest, { emulator }: Bench, state: State
   return [...users.values()].find((user) => user.email === email) as JsonObject | undefined;
 }
 
-/** A config object's fields one by one; everything else as it is. */
+/** Returns the fields of config objects separately, and all others unchanged. */
 function leaves({ address, spec }: Manifest): [string, Json][] {
   if (!address.startsWith('Agent/')) return Object.entries(spec);
   return Object.entries(spec).flatMap(([root, value]): [string, Json][] =>
@@ -56,7 +56,7 @@ function resolved(wanted: Json, { emulator }: Bench, state: State): Json {
 
 const SETS = ['llm_config.knowledge_base_ids', 'modules', 'agent_ids'];
 
-function asKept(path: string, value: Json | undefined, { emulator }: Bench): Json {
+function storedForm(path: string, value: Json | undefined, { emulator }: Bench): Json {
   if (value === undefined) return '(nothing)';
   if (path === 'number') return String(value).replace(/\D/g, '').replace(/^0+/, '');
   if (path === 'email') return String(value).toLowerCase();

@@ -11,7 +11,7 @@ const configOf = (keys: readonly string[]) =>
   fc.dictionary(fc.constantFrom(...keys), fc.constantFrom('one', 'two'), { maxKeys: 3 });
 const configs = fc.record({ llm_config: configOf(ROOTS.llm_config), tts_config: configOf(ROOTS.tts_config) });
 
-it('sends all that is known to a platform that replaces, and names the objects of which anything else is erased', async () => {
+it('an update resends all known values, and warns of objects with values that it may erase', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({ declared: configs, dashboard: configs, read: fc.subarray([...returnedConfigs]) }),
@@ -25,7 +25,7 @@ it('sends all that is known to a platform that replaces, and names the objects o
         await using bench = await Bench.start({ put: 'replace', shows: { read, update: [] } });
         await bench.apply([manifest('Agent/a', spec('calm'))]);
         const [id = ''] = bench.emulator.world.agents.keys();
-        // Only what nobody declares: anything else would be drift.
+        // These are only undeclared fields. Others would be drift.
         const theirs = Object.fromEntries(
           Object.entries(dashboard).map(([root, config]: [string, Config]) => [
             root,

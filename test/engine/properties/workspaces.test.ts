@@ -7,7 +7,7 @@ import { actionsOf, type Bench } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 import { behaviours, editedWorkspaces, restOf, started, workspaces } from './workspaces.ts';
 
-it('leaves nothing to do after an apply but manual steps, whichever way the platform behaves', async () => {
+it('after an apply, a plan contains only manual steps with any behaviour of the platform', async () => {
   await fc.assert(
     fc.asyncProperty(workspaces, behaviours, async (workspace, behaviour) => {
       const { manifests } = workspace;
@@ -20,15 +20,15 @@ it('leaves nothing to do after an apply but manual steps, whichever way the plat
 
       const state = await bench.state();
       const facts = { bench, workspace, state };
-      const left = Object.fromEntries(manifests.map((each) => [each.address, restOf(each, facts)]));
-      expect(actionsOf(await bench.plan(manifests))).toEqual(left);
+      const expected = Object.fromEntries(manifests.map((each) => [each.address, restOf(each, facts)]));
+      expect(actionsOf(await bench.plan(manifests))).toEqual(expected);
       expect((await bench.drift(manifests)).resources.filter(({ action }) => action !== 'noop')).toEqual([]);
       expect((await bench.apply(manifests)).results.size).toBe(0);
-      expect(actionsOf(await bench.plan(manifests, { refresh: false }))).toEqual(left);
-      expect(actionsOf(await bench.plan(manifests))).toEqual(left);
+      expect(actionsOf(await bench.plan(manifests, { refresh: false }))).toEqual(expected);
+      expect(actionsOf(await bench.plan(manifests))).toEqual(expected);
       for (const id of bench.emulator.world.agents.keys()) bench.emulator.dashboard.publishAgent(id);
       const published = await bench.plan(manifests, { publications: 'changes' });
-      expect(actionsOf(published)).toEqual(left);
+      expect(actionsOf(published)).toEqual(expected);
       const notices = published.resources.flatMap((each) => each.notices ?? []);
       expect(behaviour.updatedAfterPublishing === 90 ? [] : notices).toEqual([]);
       expect(bench.writes).toEqual([]);
@@ -37,10 +37,10 @@ it('leaves nothing to do after an apply but manual steps, whichever way the plat
   );
 });
 
-/** How the edits are carried out. */
+/** The ways to apply the edits. */
 const ways = fc.record({ refresh: fc.boolean(), saved: fc.boolean() });
 
-it('brings edits of manifests to the platform whole, shown or not, merged or replaced', async () => {
+it('an apply completes all edits with any behaviour of the platform', async () => {
   await fc.assert(
     fc.asyncProperty(editedWorkspaces, behaviours, ways, async ({ before, after }, behaviour, way) => {
       await using bench = await started(before, behaviour);
@@ -54,10 +54,10 @@ it('brings edits of manifests to the platform whole, shown or not, merged or rep
       bench.requests();
 
       const facts = { bench, workspace: { ...before, manifests: after }, state: await bench.state() };
-      const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
+      const expected = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
       const plan = await bench.plan(after);
-      expect(actionsOf(plan)).toEqual(left);
-      const settled = after.filter(({ address }) => left[address] === 'noop');
+      expect(actionsOf(plan)).toEqual(expected);
+      const settled = after.filter(({ address }) => expected[address] === 'noop');
       expect(settled.filter((each) => unlike(each, bench, facts.state)?.length !== 0)).toEqual([]);
       expect((await bench.apply(after)).results.size).toBe(0);
       expect(bench.writes).toEqual([]);
@@ -78,14 +78,14 @@ const ignored = fc.record({
   answer: fc.constantFrom('kept' as const, 'sent' as const),
 });
 
-it('does not resend again and again what the platform ignores, whatever its answers and reads show', async () => {
+it('an apply resends a value that the platform ignores only a limited number of times', async () => {
   await fc.assert(
     fc.asyncProperty(editedWorkspaces, behaviours, ignored, async ({ before, after }, behaviour, ignoredByPut) => {
       await using bench = await started(before, behaviour);
       await bench.apply(before.manifests);
       bench.emulator.setBehaviour({ ignoredByPut });
       await bench.apply(after);
-      // What an answer claimed and reads deny is repaired once.
+      // A value that a response contained and a read does not is repaired once.
       if (ignoredByPut.answer === 'sent') await bench.apply(after);
       bench.requests();
       expect((await bench.apply(after)).results.size).toBe(0);
@@ -95,7 +95,7 @@ it('does not resend again and again what the platform ignores, whatever its answ
   );
 });
 
-it('makes the same plan whatever the order of manifests, of answers and of lists', async () => {
+it('a plan does not depend on the order of manifests, responses and lists', async () => {
   await fc.assert(
     fc.asyncProperty(
       editedWorkspaces,
@@ -132,15 +132,15 @@ it('makes the same plan whatever the order of manifests, of answers and of lists
   );
 });
 
-/** Requests as a set: they are sent side by side, so that their order says nothing. */
-function asked(bench: Bench): readonly string[] {
+/** Returns the requests, sorted because they are sent concurrently. */
+function sentRequests(bench: Bench): readonly string[] {
   return bench
     .requests()
     .map(({ method, path }) => `${method} ${path}`)
     .sort();
 }
 
-it('makes the same plan of the same requests, whether or not reading was begun before', async () => {
+it('a plan with reading ahead has the same result and requests', async () => {
   await fc.assert(
     fc.asyncProperty(
       editedWorkspaces,
@@ -151,9 +151,9 @@ it('makes the same plan of the same requests, whether or not reading was begun b
         for (const manifests of [before.manifests, after]) {
           bench.requests();
           const plain = JSON.stringify(await bench.plan(manifests));
-          const requests = asked(bench);
+          const requests = sentRequests(bench);
           expect(JSON.stringify(await bench.planAhead(manifests, turns))).toBe(plain);
-          expect(asked(bench)).toEqual(requests);
+          expect(sentRequests(bench)).toEqual(requests);
           await bench.apply(manifests);
         }
       },

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../../../src/values/json.t
 import { Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 
-/** A workspace to be brought about, and what people had done in its dashboard before. */
+/** A generated workspace, and the previous actions of people in its dashboard. */
 export interface Workspace {
   readonly manifests: readonly Manifest[];
   readonly knowledgeBases: readonly string[];
@@ -19,7 +19,7 @@ interface Invited {
   readonly modules: readonly string[];
 }
 
-/** Everything that the API document leaves open, in any combination. */
+/** All combinations of behaviour that the API document does not specify. */
 export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   shows: fc.record({ read: fc.subarray([...returnedConfigs]), update: fc.subarray([...returnedConfigs]) }),
   put: fc.constantFrom('merge', 'replace'),
@@ -44,10 +44,10 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   agentTimes: fc.constantFrom('shown', 'hidden'),
 });
 
-/** Those of the list of calls. */
+/** Behaviour of the list of calls. */
 export const callBehaviours: fc.Arbitrary<BehaviourPatch> = fc
   .record({
-    // Where the cursor is ignored, one page can be read.
+    // If the cursor is ignored, only one page can be read.
     callFilters: fc.constantFrom('body', 'query'),
     callFigures: fc.constantFrom('number', 'text'),
     cursors: fc.constantFrom('key', 'position'),
@@ -144,7 +144,7 @@ const byName = <T>(specs: fc.Arbitrary<T>) =>
     Record<string, T>
   >;
 
-/** A spec after somebody worked at it: fields of another one laid over it, and some fields taken out. */
+/** Edits a spec: adds fields of another spec, and removes some fields. */
 function edited(before: JsonObject, { laid, out }: { laid: JsonObject; out: readonly string[] }): JsonObject {
   const after: Record<string, Json> = { ...before };
   for (const [root, value] of Object.entries(laid)) {
@@ -167,7 +167,7 @@ const users = fc.array(
   fc.record({
     spec: userSpecs,
     invited: fc.constantFrom('no', 'without a role', ...userRoles),
-    // The second is a module that no request may name.
+    // Requests must not contain the second module.
     modules: fc.subarray(['analytics', 'billing']),
   }),
   { maxLength: 2 },
@@ -181,7 +181,7 @@ export const workspaces: fc.Arbitrary<Workspace> = fc
     webhooks: fc.array(webhookSpecs, { maxLength: 2 }),
     users,
     hasKnowledgeBases: fc.boolean(),
-    // Seldom: a fingerprint is slow by design.
+    // Rare, because a fingerprint is slow by design.
     hasKeys: fc.nat({ max: 7 }).map((number) => number === 7),
   })
   .map((parts) => {
@@ -213,7 +213,7 @@ function isIdentity(field: string): boolean {
   return field === 'number' || field === 'email' || field === 'url';
 }
 
-/** The manifests of a workspace after edits: fields changed, added and taken out, agents added. */
+/** The manifests of a workspace after edits: changed, added and removed fields, and added agents. */
 export const editedWorkspaces: fc.Arbitrary<{ before: Workspace; after: readonly Manifest[] }> = fc
   .record({
     before: workspaces,
@@ -270,7 +270,7 @@ export function withoutKey({ llm_config, ...rest }: JsonObject): JsonObject {
   return { ...rest, llm_config: others };
 }
 
-/** The spec without references to agents that the workspace does not declare: no manifest may hold one. */
+/** Returns the spec without references to undeclared agents, which no manifest may contain. */
 function withoutDangling(spec: JsonObject, has: (address: string) => boolean): JsonObject {
   const dangles = (value: Json): boolean => isObject(value) && '$ref' in value && !has(String(value.$ref));
   return Object.fromEntries(
@@ -280,7 +280,7 @@ function withoutDangling(spec: JsonObject, has: (address: string) => boolean): J
   );
 }
 
-/** A bench with the secrets of a workspace, and with what people did in its dashboard before. */
+/** Starts a bench with the secrets of a workspace, and with the previous actions of people in its dashboard. */
 export async function started(workspace: Workspace, ...options: Parameters<typeof Bench.start>): Promise<Bench> {
   const bench = await Bench.start(...options);
   bench.secrets = SECRETS;
@@ -288,7 +288,7 @@ export async function started(workspace: Workspace, ...options: Parameters<typeo
   return bench;
 }
 
-/** Does in the dashboard what was done there beforehand. */
+/** Performs the previous actions in the dashboard. */
 function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): void {
   for (const name of knowledgeBases) emulator.dashboard.addKnowledgeBase({ name });
   for (const { modules, ...invitation } of invited) {
@@ -297,7 +297,7 @@ function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): v
   }
 }
 
-/** Whether a manifest names a knowledge base that nobody added. */
+/** Returns true if a manifest refers to a knowledge base that does not exist. */
 function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Workspace): boolean {
   const ids = (spec.llm_config as JsonObject | undefined)?.knowledge_base_ids ?? [];
   return (ids as readonly { readonly $ref: string }[]).some(
@@ -306,8 +306,8 @@ function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Workspace
 }
 
 /**
- * What a plan must say of a resource once everything was applied: nothing to do, or the step that only a person can take,
- * because the platform differs and no request could change that.
+ * Returns the expected action of a resource after everything was applied: none, or a step for a person, because the
+ * platform differs and no request could change that.
  */
 export function restOf(
   each: Manifest,

@@ -8,7 +8,7 @@ import { entryOf, stateOf } from './facts.ts';
 
 const pending = { since: '2030-01-01T00:00:00Z', recorded: {} };
 
-/** Each address with the one that the state knows it by, and with the id that is to be read. */
+/** Returns the previous address and the id to read for each address. */
 function bound(resources: readonly Resource[], state: State): Record<string, string> {
   const declared = new Set(resources.map(({ address }) => address));
   const bindings = bindResources(resources, state, declared);
@@ -28,7 +28,7 @@ describe('binding resources to state entries', () => {
 
   it.each([
     { reason: 'by the address', resources: [agent('a')], found: { 'Agent/a': 'known A1' } },
-    { reason: 'not at all', resources: [agent('n')], found: { 'Agent/n': '' } },
+    { reason: 'to nothing', resources: [agent('n')], found: { 'Agent/n': '' } },
     {
       reason: 'by an earlier name',
       resources: [agent('n', {}, { previousNames: ['older', 'old'] })],
@@ -40,35 +40,35 @@ describe('binding resources to state entries', () => {
       found: { 'Agent/a': 'known A1' },
     },
     {
-      reason: 'by the record that metadata.id names, where no manifest has it any more',
+      reason: 'by metadata.id, if no manifest has the record',
       resources: [agent('n', {}, { id: 'A2' })],
       found: { 'Agent/n': 'Agent/old known A2' },
     },
     {
-      reason: 'not by a record that another manifest has',
+      reason: 'not by metadata.id, if another manifest has the record',
       resources: [agent('n', {}, { id: 'A1' }), agent('a')],
       found: { 'Agent/n': 'A1', 'Agent/a': 'known A1' },
     },
     {
-      reason: 'by what is recorded, before metadata.id',
+      reason: 'by the recorded id before metadata.id',
       resources: [agent('a', {}, { id: 'A9' })],
       found: { 'Agent/a': 'known A1' },
     },
     {
-      reason: 'to a create without answer under an earlier name',
+      reason: 'to an unknown create under an earlier name',
       resources: [agent('n', {}, { previousNames: ['lost'] })],
       found: { 'Agent/n': 'Agent/lost open' },
     },
     {
-      reason: 'to one entry each: the second of two that claim it has none',
+      reason: 'to one entry each, to which a second claim is ignored',
       resources: [agent('y', {}, { id: 'A2' }), agent('x', {}, { previousNames: ['old'] })],
       found: { 'Agent/x': 'Agent/old known A2', 'Agent/y': 'A2' },
     },
-  ])('$reason', ({ resources, found }) => {
+  ])('binds $reason', ({ resources, found }) => {
     expect(bound(resources, state)).toEqual(found);
   });
 
-  it('binds each entry once, whatever is claimed and in any order', () => {
+  it('binds each entry once with any claims in any order', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const claims = fc.uniqueArray(
       fc.record({ name, previous: fc.array(name, { maxLength: 2 }), id: fc.option(fc.constantFrom('A1', 'A2')) }),

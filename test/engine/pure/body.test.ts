@@ -31,14 +31,14 @@ function body(kind: Kind, facts: Case): JsonObject {
 describe('the body of an update', () => {
   it.each<Case & { reason: string; sent: Json }>([
     {
-      reason: 'a plain field alone',
+      reason: 'a single plain field',
       spec: { name: 'Ada', llm_config: { model: 'm' } },
       record: { name: 'Eve', llm_config: { model: 'm' } },
       changed: ['name'],
       sent: { name: 'Ada' },
     },
     {
-      reason: 'a config object whole: desired over what is shown',
+      reason: 'a complete config object, desired over returned fields',
       spec: { llm_config: { model: 'm', temperature: 0 } },
       record: { llm_config: { model: 'old', region: 'eu', tools: [1] } },
       changed: ['llm_config.model'],
@@ -51,7 +51,7 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v', speed: 'fast' } },
     },
     {
-      reason: 'no mask that is shown in place of a secret',
+      reason: 'no mask in place of a secret',
       spec: { llm_config: { model: 'm' } },
       record: {
         llm_config: {
@@ -66,7 +66,7 @@ describe('the body of an update', () => {
       sent: { llm_config: { model: 'm', region: '****', zone: '***' } },
     },
     {
-      reason: 'what was last sent in place of a mask that others may change',
+      reason: 'the last sent value in place of a mask with ignore_drift',
       spec: { llm_config: { model: 'm', tools: [{ key: 'new' }] } },
       record: { llm_config: { tools: [{ key: '****' }] } },
       entry: entryOf({ 'llm_config.tools': [{ key: 'sent' }] }),
@@ -75,21 +75,21 @@ describe('the body of an update', () => {
       sent: { llm_config: { model: 'm', tools: [{ key: 'sent' }] } },
     },
     {
-      reason: 'secrets in the clear with the object around them',
+      reason: 'plain secrets with their object',
       spec: { llm_config: { model: 'm', api_key: secret } },
       record: { llm_config: { model: 'old' } },
       changed: ['llm_config.model'],
       sent: { llm_config: { model: 'm', api_key: 'sk-secret' } },
     },
     {
-      reason: 'no mask of a key that the manifest does not have',
+      reason: 'no mask of an undeclared key',
       spec: { llm_config: { model: 'm' } },
       record: { llm_config: { model: 'old', api_key: 'sk-***' } },
       changed: ['llm_config.model'],
       sent: { llm_config: { model: 'm' } },
     },
     {
-      reason: 'no mask of a key that others may change',
+      reason: 'no mask of a key with ignore_drift',
       spec: { llm_config: { model: 'm', api_key: secret } },
       record: { llm_config: { model: 'old', api_key: 'sk-***' } },
       changed: ['llm_config.model'],
@@ -98,7 +98,7 @@ describe('the body of an update', () => {
       sent: { llm_config: { model: 'm', api_key: 'sk-secret' } },
     },
     {
-      reason: 'what others may move as they set it',
+      reason: 'the current values of fields with ignore_drift',
       spec: { tts_config: { voice_id: 'v', speed: 'fast' } },
       record: { tts_config: { voice_id: 'old', speed: 'slow' } },
       changed: ['tts_config.voice_id'],
@@ -106,7 +106,7 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v', speed: 'slow' } },
     },
     {
-      reason: 'what others may move as they set it, null too',
+      reason: 'the current values of fields with ignore_drift, also null',
       spec: { tts_config: { voice_id: 'v', emotion: 'calm' } },
       record: { tts_config: { voice_id: 'old', emotion: null } },
       changed: ['tts_config.voice_id'],
@@ -115,7 +115,7 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v', emotion: null } },
     },
     {
-      reason: 'what others may move and nobody shows as it was recorded',
+      reason: 'recorded values of hidden fields with ignore_drift',
       spec: { tts_config: { voice_id: 'v', speed: 'fast' } },
       changed: ['tts_config.voice_id'],
       ignoreDrift: ['tts_config.speed'],
@@ -123,7 +123,7 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v', speed: 'slow' } },
     },
     {
-      reason: 'recorded values out of the form in which the state keeps them',
+      reason: 'recorded values in the form of the platform',
       spec: { llm_config: { model: 'm', tools: [] } },
       changed: ['llm_config.model'],
       ignoreDrift: ['llm_config.tools'],
@@ -131,7 +131,7 @@ describe('the body of an update', () => {
       sent: { llm_config: { model: 'm', tools: [{ $schema: 'x' }] } },
     },
     {
-      reason: 'what others may move, where the manifest changed it',
+      reason: 'the desired value of a field with ignore_drift that the manifest changed',
       spec: { tts_config: { speed: 'fast' } },
       record: { tts_config: { speed: 'slow' } },
       changed: ['tts_config.speed'],
@@ -139,14 +139,14 @@ describe('the body of an update', () => {
       sent: { tts_config: { speed: 'fast' } },
     },
     {
-      reason: 'the published object where the record hides its own',
+      reason: 'the published object if the record hides it',
       spec: { stt_config: { model: 's' } },
       published: { id: 'R1', stt_config: { provider: 'p', model: 'old' } },
       changed: ['stt_config.model'],
       sent: { stt_config: { provider: 'p', model: 's' } },
     },
     {
-      reason: 'the published value of what others may move, while adopting',
+      reason: 'the published value of a field with ignore_drift during adoption',
       spec: { stt_config: { model: 's', provider: 'q' } },
       published: { id: 'R1', stt_config: { provider: 'p', model: 'old' } },
       changed: ['stt_config.model'],
@@ -154,7 +154,7 @@ describe('the body of an update', () => {
       sent: { stt_config: { provider: 'p', model: 's' } },
     },
     {
-      reason: 'the shown object rather than the published one',
+      reason: 'the returned object instead of the published one',
       spec: { stt_config: { model: 's' } },
       record: { stt_config: { model: 'old' } },
       published: { id: 'R1', stt_config: { provider: 'p' } },
@@ -162,21 +162,21 @@ describe('the body of an update', () => {
       sent: { stt_config: { model: 's' } },
     },
     {
-      reason: 'no released field that nobody shows',
+      reason: 'no released field that is hidden',
       spec: { tts_config: { voice_id: 'v' } },
       changed: ['tts_config.voice_id'],
       entry: entryOf({ 'tts_config.voice_id': 'old', 'tts_config.speed': 'slow' }),
       sent: { tts_config: { voice_id: 'v' } },
     },
     {
-      reason: 'no null and no empty text where the request takes none, nor a null of an unknown field',
+      reason: 'no null and no empty string that the request rejects, and no null of an unknown field',
       spec: { llm_config: { model: 'm' } },
       record: { llm_config: { model: 'old', deployment: null, endpoint: '', region: '', later: null } },
       changed: ['llm_config.model'],
       sent: { llm_config: { model: 'm', region: '' } },
     },
     {
-      reason: 'no null of what others may move where the request takes none',
+      reason: 'no null of a field with ignore_drift that the request rejects',
       spec: { llm_config: { model: 'm', region: 'eu' } },
       record: { llm_config: { model: 'old', region: null } },
       changed: ['llm_config.model'],
@@ -184,20 +184,20 @@ describe('the body of an update', () => {
       sent: { llm_config: { model: 'm' } },
     },
     {
-      reason: 'nulls that the request takes',
+      reason: 'nulls that the request accepts',
       spec: { tts_config: { voice_id: 'v' } },
       record: { tts_config: { voice_id: 'old', emotion: null, speed: null } },
       changed: ['tts_config.voice_id'],
       sent: { tts_config: { voice_id: 'v', emotion: null } },
     },
     {
-      reason: 'keys that JavaScript treats in a special way',
+      reason: 'keys with a special meaning in JavaScript',
       spec: { llm_config: { model: 'm' } },
       record: { llm_config: JSON.parse('{ "__proto__": { "a": 1 }, "constructor": 2 }') },
       changed: ['llm_config.model'],
       sent: { llm_config: JSON.parse('{ "__proto__": { "a": 1 }, "constructor": 2, "model": "m" }') },
     },
-  ])('has $reason', ({ reason, sent, ...facts }) => {
+  ])('contains $reason', ({ reason, sent, ...facts }) => {
     expect(JSON.parse(JSON.stringify(body(agentKind, facts))), reason).toEqual(sent);
   });
 
@@ -217,25 +217,25 @@ describe('the body of an update', () => {
       sent: { role: 'admin', modules: ['analytics'], agent_ids: [] },
     },
     {
-      reason: 'nothing where neither says anything',
+      reason: 'no role without a value',
       spec: { email: 'ada@example.com', modules: [] },
       record: { role: null, modules: ['agents'] },
       changed: ['modules'],
       sent: { modules: [] },
     },
     {
-      reason: 'the agents that others gave',
+      reason: 'current agents with ignore_drift',
       spec: { email: 'ada@example.com', role: 'admin', agent_ids: ['A1'] },
       record: { role: 'member', modules: [], agent_ids: ['A2'] },
       changed: ['role'],
       ignoreDrift: ['agent_ids'],
       sent: { role: 'admin', modules: [], agent_ids: ['A2'] },
     },
-  ])('of a user always carries role, modules and agents: $reason', ({ reason, sent, ...facts }) => {
+  ])('contains role, modules and agents of a user: $reason', ({ reason, sent, ...facts }) => {
     expect(body(userKind, facts), reason).toEqual(sent);
   });
 
-  it('ends the same whether the platform merges or replaces', () => {
+  it('has the same effect whether the platform merges or replaces', () => {
     const config = fc.record(
       {
         provider: fc.string(),
@@ -258,10 +258,10 @@ describe('the body of an update', () => {
   });
 });
 
-describe('what an update cannot send back as it is shown', () => {
+describe('resentFields', () => {
   it.each<Case & { reason: string; kind: Kind; asks: readonly string[] }>([
     {
-      reason: 'a config field of a type that the request does not take',
+      reason: 'a config field of a type that the request rejects',
       kind: agentKind,
       spec: { llm_config: { model: 'm' } },
       record: { llm_config: { temperature: 'warm', region: 7, knowledge_base_ids: [1], max_tokens: 9 } },
@@ -269,7 +269,7 @@ describe('what an update cannot send back as it is shown', () => {
       asks: ['llm_config.temperature', 'llm_config.region', 'llm_config.knowledge_base_ids'],
     },
     {
-      reason: 'not what the manifest sets, nor what is in an object that is not sent',
+      reason: 'no declared field, and no field of an unsent object',
       kind: agentKind,
       spec: { llm_config: { temperature: 1 } },
       record: { llm_config: { temperature: 'warm' }, tts_config: { speed: 1 } },
@@ -277,7 +277,7 @@ describe('what an update cannot send back as it is shown', () => {
       asks: [],
     },
     {
-      reason: 'what others may move',
+      reason: 'a field with ignore_drift',
       kind: agentKind,
       spec: { tts_config: { speed: 'fast', voice_id: 'v' } },
       record: { tts_config: { speed: { x: 2 } } },
@@ -296,7 +296,7 @@ describe('what an update cannot send back as it is shown', () => {
       asks: ['llm_config.tools', 'llm_config.zone'],
     },
     {
-      reason: 'a role that is missing, and modules that cannot be set',
+      reason: 'a missing role, and modules that cannot be set',
       kind: userKind,
       spec: { email: 'ada@example.com', agent_ids: [] },
       record: { role: null, modules: ['agents', 'billing'], agent_ids: ['A1'] },
@@ -304,7 +304,7 @@ describe('what an update cannot send back as it is shown', () => {
       asks: ['role', 'modules'],
     },
     {
-      reason: 'a role that cannot be set, and lists of an odd form',
+      reason: 'a role that cannot be set, and lists of an unexpected type',
       kind: userKind,
       spec: { email: 'ada@example.com', agent_ids: [] },
       record: { role: 'billing', modules: { 0: 'agents' } },
@@ -312,14 +312,14 @@ describe('what an update cannot send back as it is shown', () => {
       asks: ['role', 'modules'],
     },
     {
-      reason: 'nothing where lists are not shown',
+      reason: 'no lists that are hidden',
       kind: userKind,
       spec: { email: 'ada@example.com', role: 'admin' },
       record: { role: 'member', modules: null },
       changed: ['role'],
       asks: [],
     },
-  ])('is named, and asked for in the manifest: $reason', ({ reason, kind, asks, ...facts }) => {
+  ])('requests values in the manifest: $reason', ({ reason, kind, asks, ...facts }) => {
     const { problems } = resentFields(factsOf(kind, facts));
     expect(
       problems.map((problem) => problem.replace(/.*set spec\./, '')),
@@ -329,7 +329,7 @@ describe('what an update cannot send back as it is shown', () => {
 });
 
 describe('the body of a create', () => {
-  it('nests the leaves, with secrets in the clear', () => {
+  it('nests the leaves and contains plain secrets', () => {
     const spec = { name: 'Ada', llm_config: { model: 'm', api_key: secret }, tts_config: { emotion: null } };
     expect(createBody(leavesOf(agentKind, spec))).toEqual({
       name: 'Ada',
@@ -338,13 +338,13 @@ describe('the body of a create', () => {
     });
   });
 
-  it('leaves out what no create takes', () => {
+  it('omits fields that no create accepts', () => {
     const spec = { number: '+49301', nickname: 'Desk', inbound_agent_id: 'A1', outbound_agent_id: null };
     const sent = sentAtCreate(numberKind, leavesOf(numberKind, spec));
     expect(createBody(sent)).toEqual({ number: '+49301', nickname: 'Desk' });
   });
 
-  it('keeps a payload whole, empty ones too', () => {
+  it('contains a complete payload, also an empty one', () => {
     const spec = { url: 'https://example.com', payload: { data: {}, event: 'x' } };
     expect(createBody(leavesOf(webhookKind, spec))).toEqual(spec);
     expect(createBody(leavesOf(webhookKind, { ...spec, payload: {} }))).toEqual({ ...spec, payload: {} });

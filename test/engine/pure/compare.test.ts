@@ -18,7 +18,7 @@ const unresolved = new Reference('Agent', 'new');
 const SET = { set: true } as const;
 const NUMBER = numberKind.fields.number ?? {};
 
-/** The letters are those of `LeafState`. */
+/** The letters of `LeafState`. */
 interface Row extends Partial<LeafState> {
   readonly reason: string;
   readonly D?: Value;
@@ -48,56 +48,62 @@ function leaf({ desired = SENT, ...rest }: Partial<LeafState>): LeafState {
   };
 }
 
-/** `equal`, `rendering`, `ignored`, or who moved; with `?` where nothing shows it. */
-function spoken(verdict: Verdict): string {
+/** Returns `equal`, `rendering`, `ignored`, or who changed the value, with `?` if the value is not verified. */
+function summaryOf(verdict: Verdict): string {
   return `${verdict.inSync ? verdict.because : verdict.cause}${verdict.verified ? '' : '?'}`;
 }
 
 const rows: Row[] = [
-  // O shown
+  // O is returned.
   { reason: 'O = D = R = B', R: SENT, O: SENT, B: SENT, is: 'equal' },
-  { reason: 'O = D, whatever was recorded', R: OLD, O: SENT, B: OLD, is: 'equal' },
-  { reason: 'O = D with nothing recorded', O: SENT, is: 'equal' },
-  { reason: 'D = R and O = B: the server renders what was sent', R: SENT, O: RENDERED, B: RENDERED, is: 'rendering' },
-  { reason: 'D = R and B unknown: first seen after our own write', R: SENT, O: RENDERED, is: 'first look' },
+  { reason: 'O = D with another recorded value', R: OLD, O: SENT, B: OLD, is: 'equal' },
+  { reason: 'O = D without a recorded value', O: SENT, is: 'equal' },
   {
-    reason: 'D = R, O = B, and the platform kept its own when D was sent',
+    reason: 'D = R and O = B: the platform normalised the sent value',
+    R: SENT,
+    O: RENDERED,
+    B: RENDERED,
+    is: 'rendering',
+  },
+  { reason: 'D = R and B unknown: first read after our write', R: SENT, O: RENDERED, is: 'first look' },
+  {
+    reason: 'D = R, O = B, and the platform ignored D',
     R: SENT,
     O: OLD,
     B: OLD,
     kept: true,
     is: 'kept',
   },
-  { reason: 'the same, hidden by now', R: SENT, B: OLD, kept: true, is: 'kept?' },
-  { reason: 'the same, and by now the platform has what was sent', R: SENT, O: SENT, B: OLD, kept: true, is: 'equal' },
-  { reason: 'the same, and somebody moved it', R: SENT, O: FOREIGN, B: OLD, kept: true, is: 'drift' },
+  { reason: 'the same, now hidden', R: SENT, B: OLD, kept: true, is: 'kept?' },
+  { reason: 'the same, and now the platform has the sent value', R: SENT, O: SENT, B: OLD, kept: true, is: 'equal' },
+  { reason: 'the same, and another person changed it', R: SENT, O: FOREIGN, B: OLD, kept: true, is: 'drift' },
   { reason: 'the same, and the manifest changed', R: RENDERED, O: OLD, B: OLD, kept: true, is: 'manifest' },
-  { reason: 'the same, and others may move it', R: SENT, O: OLD, B: OLD, kept: true, ignoreDrift: true, is: 'ignored' },
+  { reason: 'the same, with ignore_drift', R: SENT, O: OLD, B: OLD, kept: true, ignoreDrift: true, is: 'ignored' },
   { reason: 'D = R and O differs from B = D', R: SENT, O: FOREIGN, B: SENT, is: 'drift' },
-  { reason: 'D = R and O differs from the rendering', R: SENT, O: FOREIGN, B: RENDERED, is: 'drift' },
-  { reason: 'only the manifest moved', R: OLD, O: OLD, B: OLD, is: 'manifest' },
-  { reason: 'only the manifest moved, away from a rendering', R: OLD, O: RENDERED, B: RENDERED, is: 'manifest' },
-  { reason: 'the manifest moved and nobody knows what the platform had', R: OLD, O: FOREIGN, is: 'manifest' },
-  { reason: 'both moved', R: OLD, O: FOREIGN, B: OLD, is: 'both' },
-  { reason: 'a field that is new in the manifest', O: OLD, is: 'manifest' },
+  { reason: 'D = R and O differs from the normalised value', R: SENT, O: FOREIGN, B: RENDERED, is: 'drift' },
+  { reason: 'only the manifest changed', R: OLD, O: OLD, B: OLD, is: 'manifest' },
+  { reason: 'only the manifest changed, from a normalised value', R: OLD, O: RENDERED, B: RENDERED, is: 'manifest' },
+  { reason: 'the manifest changed, without a known baseline', R: OLD, O: FOREIGN, is: 'manifest' },
+  { reason: 'both changed', R: OLD, O: FOREIGN, B: OLD, is: 'both' },
+  { reason: 'a new field in the manifest', O: OLD, is: 'manifest' },
   { reason: 'null is a value', D: null, R: SENT, O: SENT, B: SENT, is: 'manifest' },
-  { reason: 'a shown null is a value', R: SENT, O: null, B: SENT, is: 'drift' },
-  { reason: 'null shown and null desired', D: null, O: null, is: 'equal' },
-  // O hidden
+  { reason: 'a returned null is a value', R: SENT, O: null, B: SENT, is: 'drift' },
+  { reason: 'null returned and null desired', D: null, O: null, is: 'equal' },
+  // O is hidden.
   { reason: 'hidden, D = R', R: SENT, is: 'equal?' },
   { reason: 'hidden, D differs from R', R: OLD, is: 'manifest?' },
   { reason: 'hidden, never sent', is: 'manifest?' },
-  { reason: 'hidden null that was sent', D: null, R: null, is: 'equal?' },
-  { reason: 'hidden null that was not', D: null, is: 'manifest?' },
-  { reason: 'hidden null that no update can send', rule: { immutable: true }, D: null, is: 'equal?' },
+  { reason: 'a hidden null that was sent', D: null, R: null, is: 'equal?' },
+  { reason: 'a hidden null that was not sent', D: null, is: 'manifest?' },
+  { reason: 'a hidden null that no update can send', rule: { immutable: true }, D: null, is: 'equal?' },
   {
-    reason: 'hidden null instead of a value that was sent',
+    reason: 'a hidden null instead of a sent value',
     rule: { immutable: true },
     D: null,
     R: OLD,
     is: 'manifest?',
   },
-  { reason: 'hidden now, though it was shown: nobody can say that it moved', R: SENT, B: RENDERED, is: 'equal?' },
+  { reason: 'now hidden, so that drift is not known', R: SENT, B: RENDERED, is: 'equal?' },
   // Sets and normalising
   {
     reason: 'a set in another order',
@@ -108,11 +114,11 @@ const rows: Row[] = [
     B: ['a', 'b'],
     is: 'equal',
   },
-  { reason: 'a set with something said twice', rule: SET, D: ['a', 'b', 'a'], O: ['b', 'a'], is: 'equal' },
+  { reason: 'a set with a repeated member', rule: SET, D: ['a', 'b', 'a'], O: ['b', 'a'], is: 'equal' },
   { reason: 'a set that lost a member', rule: SET, D: ['a', 'b'], R: ['b', 'a'], O: ['b'], B: ['a', 'b'], is: 'drift' },
-  { reason: 'a set, hidden, recorded in another order', rule: SET, D: ['a', 'b'], R: ['b', 'a'], is: 'equal?' },
+  { reason: 'a hidden set that was recorded in another order', rule: SET, D: ['a', 'b'], R: ['b', 'a'], is: 'equal?' },
   {
-    reason: 'a set that the platform shows in an order of its own, and the manifest changed',
+    reason: 'a set in an order of the platform, and the manifest changed',
     rule: SET,
     D: ['a', 'c'],
     R: ['a', 'b'],
@@ -128,7 +134,7 @@ const rows: Row[] = [
     is: 'equal',
   },
   {
-    reason: 'a number that came back without its plus',
+    reason: 'a number that was returned without its plus',
     rule: NUMBER,
     D: '+49 30 1234',
     R: '+49 30 1234',
@@ -146,11 +152,11 @@ const rows: Row[] = [
     is: 'drift',
   },
   // Secrets
-  { reason: 'a secret that nobody shows, as it was sent', D: secret, R: fingerprint('sk-secret'), is: 'equal?' },
-  { reason: 'a secret that nobody shows, and another was sent', D: secret, R: fingerprint('sk-old'), is: 'manifest?' },
-  { reason: 'plain text was sent where now a secret is', D: secret, R: 'sk-secret', is: 'manifest?' },
+  { reason: 'a hidden secret that was sent', D: secret, R: fingerprint('sk-secret'), is: 'equal?' },
+  { reason: 'a hidden secret, and another one was sent', D: secret, R: fingerprint('sk-old'), is: 'manifest?' },
+  { reason: 'a secret in place of a sent plain string', D: secret, R: 'sk-secret', is: 'manifest?' },
   {
-    reason: 'a secret that is shown as it is',
+    reason: 'a secret that is returned in full',
     D: secret,
     R: fingerprint('sk-secret'),
     O: 'sk-secret',
@@ -158,7 +164,7 @@ const rows: Row[] = [
     is: 'equal',
   },
   {
-    reason: 'a secret that is shown as a mask, as ever',
+    reason: 'a secret that is returned as the same mask',
     D: secret,
     R: fingerprint('sk-secret'),
     O: 'sk-***',
@@ -166,7 +172,7 @@ const rows: Row[] = [
     is: 'rendering',
   },
   {
-    reason: 'a secret whose mask is another one now',
+    reason: 'a secret whose mask changed',
     D: secret,
     R: fingerprint('sk-secret'),
     O: 'ab-***',
@@ -174,7 +180,7 @@ const rows: Row[] = [
     is: 'drift',
   },
   {
-    reason: 'a new secret over the shown old one',
+    reason: 'a new secret over the returned old one',
     D: secret,
     R: fingerprint('sk-old'),
     O: 'sk-old',
@@ -182,7 +188,7 @@ const rows: Row[] = [
     is: 'manifest',
   },
   {
-    reason: 'a new secret over a text that someone else put there',
+    reason: 'a new secret over a value of another person',
     D: secret,
     R: fingerprint('sk-old'),
     O: FOREIGN,
@@ -190,7 +196,7 @@ const rows: Row[] = [
     is: 'both',
   },
   {
-    reason: 'a secret in place of a plain text that nobody touched',
+    reason: 'a secret in place of an unchanged plain string',
     D: secret,
     R: OLD,
     O: OLD,
@@ -198,14 +204,14 @@ const rows: Row[] = [
     is: 'manifest',
   },
   {
-    reason: 'a plain text in place of a secret that nobody touched',
+    reason: 'a plain string in place of an unchanged secret',
     R: fingerprint('sk-old'),
     O: 'sk-old',
     B: fingerprint('sk-old'),
     is: 'manifest',
   },
   {
-    reason: 'a text joined with a secret, shown as it was sent',
+    reason: 'a string joined with a secret, returned in full',
     D: joined,
     R: mask(joined, fingerprints),
     O: 'Bearer sk-secret',
@@ -213,7 +219,7 @@ const rows: Row[] = [
     is: 'equal',
   },
   {
-    reason: 'another text joined with a secret over one that nobody touched',
+    reason: 'another string joined with a secret over an unchanged one',
     D: joined,
     R: mask(new Join(['Basic', secret], ' '), fingerprints),
     O: 'Basic sk-secret',
@@ -221,7 +227,7 @@ const rows: Row[] = [
     is: 'manifest',
   },
   {
-    reason: 'keys with a dollar sign are remembered in another form than they are shown',
+    reason: 'keys with a dollar sign, which are recorded in another form',
     D: { $schema: 'new' },
     R: { $literal: { $schema: 'old' } },
     O: { $schema: 'old' },
@@ -229,7 +235,7 @@ const rows: Row[] = [
     is: 'manifest',
   },
   {
-    reason: 'such an object, moved by someone else',
+    reason: 'such an object, changed by another person',
     D: { $schema: 'new' },
     R: { $literal: { $schema: 'new' } },
     O: { $schema: 'other' },
@@ -237,9 +243,9 @@ const rows: Row[] = [
     is: 'drift',
   },
   // ignore_drift
-  { reason: 'others may move it', ignoreDrift: true, R: SENT, O: FOREIGN, B: SENT, is: 'ignored' },
+  { reason: 'changed with ignore_drift', ignoreDrift: true, R: SENT, O: FOREIGN, B: SENT, is: 'ignored' },
   {
-    reason: 'others may move it, and the manifest was edited',
+    reason: 'changed with ignore_drift, and the manifest changed',
     ignoreDrift: true,
     R: OLD,
     O: FOREIGN,
@@ -247,41 +253,41 @@ const rows: Row[] = [
     is: 'both',
   },
   {
-    reason: 'others may move it, and did not; the manifest was edited',
+    reason: 'unchanged with ignore_drift, and the manifest changed',
     ignoreDrift: true,
     R: OLD,
     O: OLD,
     B: OLD,
     is: 'manifest',
   },
-  { reason: 'others may move it, and it is new in the manifest', ignoreDrift: true, O: OLD, is: 'manifest' },
-  { reason: 'others may move it, and it is found so', ignoreDrift: true, adopting: true, O: FOREIGN, is: 'ignored' },
-  { reason: 'others may move it, and it is found hidden', ignoreDrift: true, adopting: true, is: 'equal?' },
+  { reason: 'new in the manifest with ignore_drift', ignoreDrift: true, O: OLD, is: 'manifest' },
+  { reason: 'adopted with ignore_drift', ignoreDrift: true, adopting: true, O: FOREIGN, is: 'ignored' },
+  { reason: 'adopted with ignore_drift, hidden', ignoreDrift: true, adopting: true, is: 'equal?' },
   {
-    reason: 'others may move it, it is hidden, and the manifest was edited',
+    reason: 'hidden with ignore_drift, and the manifest changed',
     ignoreDrift: true,
     R: OLD,
     is: 'manifest?',
   },
   // Adopting
-  { reason: 'adopted as it is', adopting: true, O: SENT, is: 'equal' },
-  { reason: 'adopted, and other than the manifest', adopting: true, O: OLD, is: 'manifest' },
+  { reason: 'adopted unchanged', adopting: true, O: SENT, is: 'equal' },
+  { reason: 'adopted with a difference', adopting: true, O: OLD, is: 'manifest' },
   { reason: 'adopted, hidden, published as desired', adopting: true, published: SENT, is: 'equal?' },
-  { reason: 'adopted, hidden, published otherwise', adopting: true, published: OLD, is: 'manifest?' },
+  { reason: 'adopted, hidden, published with a difference', adopting: true, published: OLD, is: 'manifest?' },
   { reason: 'adopted, hidden, never published', adopting: true, is: 'manifest?' },
   {
-    reason: 'what is shown counts more than what is published',
+    reason: 'a returned value before a published one',
     adopting: true,
     O: OLD,
     published: SENT,
     is: 'manifest',
   },
-  { reason: 'what was sent counts more than what is published', R: OLD, published: SENT, is: 'manifest?' },
+  { reason: 'a sent value before a published one', R: OLD, published: SENT, is: 'manifest?' },
   // References to what does not exist yet
-  { reason: 'an id that nobody knows is no id that is shown', D: unresolved, O: 'A1', is: 'manifest' },
-  { reason: 'an id that nobody knows is not null', D: unresolved, R: null, is: 'manifest?' },
+  { reason: 'an unknown id differs from a returned one', D: unresolved, O: 'A1', is: 'manifest' },
+  { reason: 'an unknown id differs from null', D: unresolved, R: null, is: 'manifest?' },
   {
-    reason: 'an id that nobody knows is not what is published',
+    reason: 'an unknown id differs from a published one',
     D: unresolved,
     adopting: true,
     published: 'A1',
@@ -289,13 +295,13 @@ const rows: Row[] = [
   },
 ];
 
-describe('comparing one leaf', () => {
-  it.each(rows)('$reason: $is', ({ reason, is, D: desired = SENT, R, O, B, ...facts }) => {
+describe('compareLeaf', () => {
+  it.each(rows)('returns for $reason: $is', ({ reason, is, D: desired = SENT, R, O, B, ...facts }) => {
     const verdict = compareLeaf(leaf({ desired, recorded: R, observed: O, baseline: B, ...facts }));
-    expect(spoken(verdict), reason).toBe(is);
+    expect(summaryOf(verdict), reason).toBe(is);
   });
 
-  it('finds no change in what was sent, whatever the platform made of it', () => {
+  it('finds no change in a sent value after any normalisation', () => {
     fc.assert(
       fc.property(json, fc.option(json, { nil: undefined }), fc.boolean(), (sent, shown, known) => {
         const verdict = compareLeaf(
@@ -311,17 +317,17 @@ describe('comparing one leaf', () => {
     );
   });
 
-  it('always tells a shown value that differs from what was last seen, and never blames both for one', () => {
+  it('detects every difference from the baseline, and its cause', () => {
     fc.assert(
       fc.property(json, json, json, (sent, before, now) => {
         fc.pre(!sameValue({}, before, now) && !sameValue({}, sent, now) && sent !== 'another text');
         const facts = { observed: now, baseline: mask(before, fingerprints) };
         const unchanged = compareLeaf(leaf({ desired: sent, recorded: mask(sent, fingerprints), ...facts }));
-        expect(spoken(unchanged)).toBe('drift');
+        expect(summaryOf(unchanged)).toBe('drift');
         const untouched = compareLeaf(
           leaf({ desired: sent, recorded: 'another text', observed: now, baseline: mask(now, fingerprints) }),
         );
-        expect(spoken(untouched)).toBe('manifest');
+        expect(summaryOf(untouched)).toBe('manifest');
       }),
     );
   });

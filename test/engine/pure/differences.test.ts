@@ -48,7 +48,7 @@ function differences(spec: Spec, { kind = agentKind, record, ...rest }: Case): D
 }
 
 describe('the differences of a record', () => {
-  it('come by path, each with what was and what will be', () => {
+  it('are sorted by path, with the old and the new value', () => {
     const { changes } = differences(
       { tts_config: { speed: 'fast', emotion: null }, name: 'Ada' },
       { record: { name: 'Eve', tts_config: { speed: null, emotion: 'calm' } } },
@@ -60,7 +60,7 @@ describe('the differences of a record', () => {
     ]);
   });
 
-  it('have no before where nobody knows one, and the remembered one where the platform hides it', () => {
+  it('have no unknown old value, and the recorded one for a hidden field', () => {
     const spec = { stt_config: { model: 'new', provider: 'p' } };
     const entry = entryOf({ 'stt_config.model': 'old' });
     const { changes } = differences(spec, { record: {}, entry });
@@ -73,25 +73,25 @@ describe('the differences of a record', () => {
 
   it.each<{ reason: string; spec: Spec; recorded: Json; shown: object }>([
     {
-      reason: 'a secret that is hidden',
+      reason: 'a hidden secret',
       spec: { llm_config: { api_key: secret } },
       recorded: fingerprint('sk-old'),
       shown: { llm_config: { api_key: 'sk-old' } },
     },
     {
-      reason: 'a secret that is shown',
+      reason: 'a returned secret',
       spec: { prompt_config: { prompt: secret } },
       recorded: fingerprint('sk-old'),
       shown: { prompt_config: { prompt: 'sk-old' } },
     },
     {
-      reason: 'a plain text where the secret was',
+      reason: 'a plain string in place of a secret',
       spec: { prompt_config: { prompt: 'no secret' } },
       recorded: fingerprint('sk-old'),
       shown: { prompt_config: { prompt: 'sk-old' } },
     },
     {
-      reason: 'a secret where a plain text was',
+      reason: 'a secret in place of a plain string',
       spec: { prompt_config: { prompt: secret } },
       recorded: 'sk-old',
       shown: { prompt_config: { prompt: 'sk-old' } },
@@ -102,7 +102,7 @@ describe('the differences of a record', () => {
       recorded: [{ header: 'Bearer sk-old' }],
       shown: { llm_config: { tools: [{ header: 'Bearer sk-old' }] } },
     },
-  ])('show neither side of $reason', ({ spec, recorded, shown }) => {
+  ])('contain neither value of $reason', ({ spec, recorded, shown }) => {
     const path = [...leavesOf(agentKind, spec).keys()][0] ?? '';
     for (const record of [shown, {}, undefined]) {
       const { changes } = differences(spec, { record, entry: entryOf({ [path]: recorded }) });
@@ -116,7 +116,7 @@ describe('the differences of a record', () => {
 
   it.each<Case & { reason: string; spec: Spec; changes: readonly object[]; released?: readonly string[] }>([
     {
-      reason: 'what is published, if an imported record hides it',
+      reason: 'the published value of a hidden field in an import',
       spec: { stt_config: { model: 'new' } },
       record: {},
       published: { record: { id: 'R1', stt_config: { model: 'old' } }, ahead: false },
@@ -138,7 +138,7 @@ describe('the differences of a record', () => {
       changes: [{ fingerprints: { before: fingerprints.of('sk-old'), after: fingerprints.of('sk-secret') } }],
     },
     ...[entryOf({ 'prompt_config.prompt': fingerprint('sk-secret') }), undefined].map((entry) => ({
-      reason: `the fingerprint of a shown value in place of a secret, ${entry ? 'if it drifted' : 'in an import'}`,
+      reason: `the fingerprint of a returned value in place of a secret, ${entry ? 'if it drifted' : 'in an import'}`,
       spec: { prompt_config: { prompt: secret } },
       record: { prompt_config: { prompt: 'sk-edited' } },
       entry,
@@ -166,11 +166,11 @@ describe('the differences of a record', () => {
       changes: [],
       released: ['call_config.ring_duration_ms', 'stt_config.model'],
     },
-  ])('show $reason', ({ spec, changes, released = [], ...facts }) => {
+  ])('contain $reason', ({ spec, changes, released = [], ...facts }) => {
     expect(differences(spec, facts)).toMatchObject({ changes, released });
   });
 
-  it('list what is in sync only according to the state', () => {
+  it('list fields that are in sync only according to the state', () => {
     const { unverified, settled, changes } = differences(
       { name: 'Ada', stt_config: { model: 'm' }, knowledge_base_config: { chunks_to_retrieve: 3 } },
       {
@@ -183,7 +183,7 @@ describe('the differences of a record', () => {
     expect([...settled.keys()]).toEqual(['knowledge_base_config.chunks_to_retrieve', 'name', 'stt_config.model']);
   });
 
-  it('leave what others may move to them, and remember that it is not ours', () => {
+  it('ignore drift with ignore_drift, and record it', () => {
     const { changes, driftIgnored, settled } = differences(
       { tts_config: { speed: 'fast', emotion: 'calm' } },
       {
@@ -197,7 +197,7 @@ describe('the differences of a record', () => {
     expect(settled.get('tts_config.speed')).toBe('fast');
   });
 
-  it('settle nothing that is not known yet, also where others may move it', () => {
+  it('record no unknown value, also with ignore_drift', () => {
     const { changes, open, settled } = differences(
       { email: 'ada@example.com', agent_ids: [ref('Agent/new')] },
       {
@@ -212,7 +212,7 @@ describe('the differences of a record', () => {
     expect([...settled.keys()]).toEqual(['email']);
   });
 
-  it('compare with the state where the record was not read, and say so', () => {
+  it('compare with the state if the record was not read, and are unverified', () => {
     const entry = entryOf(
       { name: ' Ada ', 'stt_config.model': 'm', 'llm_config.api_key': fingerprint('sk-secret') },
       { observed: { name: 'Ada' }, unobserved: ['stt_config.model'] },
@@ -234,7 +234,7 @@ describe('the differences of a record', () => {
   });
 });
 
-/** Agents as manifests may have them: every leaf complete, secrets among them. */
+/** Specs of agents in manifests, whose leaves are complete. Some contain secrets. */
 const spec: fc.Arbitrary<Spec> = fc
   .record({
     name: fc.option(fc.string(), { nil: undefined }),
@@ -262,7 +262,7 @@ function isKnown(leaf: Value): boolean {
   }
 }
 
-/** What some platform may show of a record: less, other values, or the same. */
+/** Records as a platform may return them: with fewer fields, other values, or the same. */
 const shown: fc.Arbitrary<object> = fc.record(
   {
     name: fc.oneof(fc.string(), fc.constant(null)),
@@ -277,10 +277,10 @@ const shown: fc.Arbitrary<object> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('state entry and comparison together', () => {
+describe('state entry and comparison', () => {
   const json = (record: object): object => JSON.parse(JSON.stringify(record)) as object;
 
-  it('find no change in what was just sent, whatever the answer showed', () => {
+  it('find no change in sent values after any response', () => {
     fc.assert(
       fc.property(spec, shown, (sent, answer) => {
         const record = { id: 'R1', ...json(answer) };
@@ -304,7 +304,7 @@ describe('state entry and comparison together', () => {
     );
   });
 
-  it('are stable: a second refresh leaves the state entry as it is', () => {
+  it('are stable: a second refresh does not change the state entry', () => {
     fc.assert(
       fc.property(spec, shown, shown, (sent, answer, look) => {
         const facts = { kind: agentKind, carried: [], adopted: false, fingerprints, driftIgnored: new Set<string>() };
@@ -338,7 +338,7 @@ describe('state entry and comparison together', () => {
     );
   });
 
-  it('blame the manifest alone for a change of the manifest alone', () => {
+  it('attribute a change of the manifest to the manifest', () => {
     fc.assert(
       fc.property(spec, spec, shown, (before, after, answer) => {
         const record = { id: 'R1', ...json(answer) };
@@ -359,8 +359,8 @@ describe('state entry and comparison together', () => {
   });
 });
 
-describe('what a create shows', () => {
-  it('lists every field without a before, secrets as fingerprints, and what a person sets afterwards', () => {
+describe('creationOf', () => {
+  it('lists every field without an old value, secrets as fingerprints, and manual changes', () => {
     const leaves = leavesOf(numberKind, { number: '+49301', nickname: secret, inbound_agent_id: ref('Agent/a') });
     expect(creationOf(numberKind, leaves, fingerprints)).toEqual([
       {
@@ -382,12 +382,12 @@ describe('what a create shows', () => {
     ]);
   });
 
-  it('asks nobody to remove a link that a new number does not have', () => {
+  it('requests no removal of a link from a new number', () => {
     const leaves = leavesOf(numberKind, { number: '+49301', inbound_agent_id: null });
     expect(creationOf(numberKind, leaves, fingerprints).filter(({ manual }) => manual)).toEqual([]);
   });
 
-  it('is plain JSON in every case', () => {
+  it('is always plain JSON', () => {
     fc.assert(
       fc.property(value, (tool) => {
         const leaves = leavesOf(agentKind, { llm_config: { tools: [tool] } });

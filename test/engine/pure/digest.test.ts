@@ -20,15 +20,15 @@ function withLlm(change: object): ShownRecord {
   return { ...agent, llm_config: { ...(agent.llm_config as object), ...change } };
 }
 
-describe('the digest of what a record shows', () => {
+describe('the digest of a record', () => {
   it.each([
     { reason: 'fields that no manifest manages', record: { ...agent, updated_at: '2031', version: 3 } },
     { reason: 'the order of a set', record: withLlm({ knowledge_base_ids: ['K2', 'K1'] }) },
-    { reason: 'what is shown of a write-only field', record: withLlm({ api_key: '***' }) },
-    { reason: 'a write-only field no longer shown', record: withLlm({ api_key: undefined }) },
-    { reason: 'absence told as null', record: { ...agent, tts_config: null } },
+    { reason: 'the mask of a write-only field', record: withLlm({ api_key: '***' }) },
+    { reason: 'a hidden write-only field', record: withLlm({ api_key: undefined }) },
+    { reason: 'null in place of a missing field', record: { ...agent, tts_config: null } },
     { reason: 'the order of keys', record: Object.fromEntries(Object.entries(agent).reverse()) as ShownRecord },
-  ])('does not count $reason', ({ record }) => {
+  ])('ignores $reason', ({ record }) => {
     expect(digest(record)).toBe(digest(agent));
   });
 
@@ -36,14 +36,14 @@ describe('the digest of what a record shows', () => {
     { reason: 'another id', record: { ...agent, id: 'A2' } },
     { reason: 'a managed field', record: { ...agent, name: 'Eve' } },
     { reason: 'a field that could be managed, in a config object', record: withLlm({ model: 'n' }) },
-    { reason: 'a config object that is shown now', record: { ...agent, stt_config: {} } },
+    { reason: 'a new config object', record: { ...agent, stt_config: {} } },
     { reason: 'a member of a set', record: withLlm({ knowledge_base_ids: ['K1'] }) },
-    { reason: 'something inside an opaque value', record: withLlm({ tools: [{ $ref: 2 }] }) },
-  ])('counts $reason', ({ record }) => {
+    { reason: 'a value inside an opaque value', record: withLlm({ tools: [{ $ref: 2 }] }) },
+  ])('includes $reason', ({ record }) => {
     expect(digest(record)).not.toBe(digest(agent));
   });
 
-  it('leaves out what is shown of a secret, and only that', () => {
+  it('ignores the returned value of a secret, and only that', () => {
     const spec = { prompt_config: { prompt: secret } };
     const shown = (prompt: string, first_speaker: string): string =>
       digest({ ...agent, prompt_config: { prompt, first_speaker } }, agentKind, spec);
@@ -51,14 +51,14 @@ describe('the digest of what a record shows', () => {
     expect(shown('sk-secret', 'ai')).not.toBe(shown('sk-secret', 'user'));
   });
 
-  it('leaves out an opaque value that holds a secret', () => {
+  it('ignores an opaque value with a secret', () => {
     const spec = { url: 'https://example.com', payload: { data: { key: secret } } };
     const shown = (key: string): string =>
       digest({ id: 'H1', url: 'https://example.com', payload: { data: { key } } }, webhookKind, spec);
     expect(shown('sk-secret')).toBe(shown('sk-other'));
   });
 
-  it('takes renderings of one value for the same', () => {
+  it('is equal for equivalent values', () => {
     const numberDigest = (number: unknown): string => digest({ id: 'N1', number }, numberKind);
     expect(numberDigest('+49301')).toBe(numberDigest(49301));
     expect(numberDigest('+49301')).not.toBe(numberDigest('+49302'));

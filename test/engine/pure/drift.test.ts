@@ -29,11 +29,11 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
 
 describe('drift', () => {
   it.each([
-    { reason: 'moved by others', changes: [moved], stays: ['name'] },
-    { reason: 'moved by both', changes: [both], stays: ['role'] },
-    { reason: 'moved by the manifest', changes: [edited], stays: [] },
-    { reason: 'moved by others beside an edit', changes: [moved, edited], stays: ['name'] },
-  ])('of an update, $reason', ({ changes, stays }) => {
+    { reason: 'changed by others', changes: [moved], stays: ['name'] },
+    { reason: 'changed by both', changes: [both], stays: ['role'] },
+    { reason: 'changed by the manifest', changes: [edited], stays: [] },
+    { reason: 'changed by others, and an edit', changes: [moved, edited], stays: ['name'] },
+  ])('contains the drifted fields of an update: $reason', ({ changes, stays }) => {
     const found = drift([resource('Agent/a', { action: 'update', changes, desired: { name: 'ours' } })]);
     expect(found.resources[0]?.changes.map(({ path }) => path)).toEqual(stays);
     expect(found.resources[0]?.action).toBe(stays.length > 0 ? 'update' : 'noop');
@@ -41,7 +41,7 @@ describe('drift', () => {
     expect(found.summary).toMatchObject({ update: stays.length > 0 ? 1 : 0, noop: stays.length > 0 ? 0 : 1 });
   });
 
-  it.each(['blocked', 'manual'] as const)('is told also where nothing can be done: %s', (action) => {
+  it.each(['blocked', 'manual'] as const)('is reported also if no write is possible: %s', (action) => {
     const found = drift([
       resource('Webhook/h', { action, changes: [moved], steps: [inDashboard('In the dashboard, …')] }),
     ]);
@@ -49,7 +49,7 @@ describe('drift', () => {
     expect(hasDrift(found)).toBe(true);
   });
 
-  it('is a record that is missing', () => {
+  it('contains missing records', () => {
     const found = drift([resource('Agent/a', { action: 'manual', changes: [edited], missing: true })]);
     expect(found.resources[0]).toMatchObject({ action: 'manual', changes: [] });
     expect(hasDrift(found)).toBe(true);
@@ -58,13 +58,13 @@ describe('drift', () => {
   it.each<PlannedResource>([
     resource('Agent/a', { action: 'create', id: null, changes: [edited] }),
     resource('WorkspaceUser/a', { action: 'manual', id: null, steps: [inDashboard('In the dashboard, invite …')] }),
-  ])('is nothing that was never applied: $action', (planned) => {
+  ])('excludes resources that were never applied: $action', (planned) => {
     const found = drift([planned]);
     expect(found.resources).toEqual([]);
     expect(found.summary[planned.action]).toBe(0);
   });
 
-  it.each(['forget', 'adopt', 'unknown', 'replace', 'noop'] as const)('is no proposal to %s', (action) => {
+  it.each(['forget', 'adopt', 'unknown', 'replace', 'noop'] as const)('excludes the action %s', (action) => {
     const found = drift([
       resource('Agent/a', { action, changes: [edited], steps: [inDashboard('do')], desired: {}, observed_digest: 'd' }),
     ]);
@@ -72,7 +72,7 @@ describe('drift', () => {
     expect(hasDrift(found)).toBe(false);
   });
 
-  it('says nothing of publishing', () => {
+  it('contains no notices of publications', () => {
     const notices = ['never published'];
     const found = drift([
       resource('Agent/a', { action: 'update', changes: [moved], notices }),
@@ -81,7 +81,7 @@ describe('drift', () => {
     expect(found.resources.map((each) => each.notices)).toEqual([undefined, undefined]);
   });
 
-  it('comes without guards, and only with warnings of what drifted or of everything', () => {
+  it('has no guards, and only the warnings of drifted resources or of the whole run', () => {
     const found = drift([
       resource('Agent/a', { action: 'update', changes: [moved] }),
       resource('Agent/b', { action: 'update', changes: [edited] }),

@@ -7,7 +7,7 @@ import type { State } from '../../../src/state/state.ts';
 import type { ResourceEntry } from '../../../src/state/state-document.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
 
-/** Fingerprints without the wait: these tests guard no secret. */
+/** Fast fingerprints, which are sufficient because these tests protect no secret. */
 export const fingerprints: Fingerprints = {
   prepare: () => Promise.resolve(),
   of: (value) => createHash('sha256').update(value).digest('base64url').slice(0, 12),
@@ -18,7 +18,7 @@ export type Spec = { readonly [key: string]: Value };
 
 export const secret = new Secret('KEY', 'sk-secret');
 
-/** The form in which the state has a secret. */
+/** Returns a secret in the form of the state. */
 export const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
 
 export function kindOf(name: string): Kind {

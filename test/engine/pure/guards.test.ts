@@ -33,41 +33,41 @@ function tripped(
   );
 }
 
-describe('the guard of large changes', () => {
+describe('the guard against large changes', () => {
   const times = (count: number, action: Action) => Array.from({ length: count }, () => planned(action));
 
   it.each([
     { reason: 'half of them', resources: times(5, 'update'), managed: 10, trips: false },
     { reason: 'more than half', resources: times(6, 'update'), managed: 10, trips: true },
-    { reason: 'more than half of few', resources: times(9, 'update'), managed: 9, trips: false },
+    { reason: 'more than half of a few', resources: times(9, 'update'), managed: 9, trips: false },
     { reason: 'nothing managed yet', resources: times(50, 'create'), managed: 0, trips: false },
     {
-      reason: 'updates, replacements and forgettings together',
+      reason: 'updates, replacements and releases together',
       resources: [...times(2, 'update'), ...times(2, 'replace'), ...times(2, 'forget')],
       managed: 10,
       trips: true,
     },
     {
-      reason: 'records that are missing, and created again',
+      reason: 'missing records that are recreated',
       resources: Array.from({ length: 6 }, () => planned('create', { recreates: 'R1' })),
       managed: 10,
       trips: true,
     },
     {
-      reason: 'users who were only now invited',
+      reason: 'users who were just invited',
       resources: Array.from({ length: 9 }, () => planned('update', { adopted: true })),
       managed: 10,
       trips: false,
     },
     {
-      reason: 'what changes no record that is managed',
+      reason: 'actions that change no managed record',
       resources: (['create', 'adopt', 'manual', 'blocked', 'unknown', 'noop'] as const).flatMap((action) =>
         times(10, action),
       ),
       managed: 10,
       trips: false,
     },
-  ])('with $reason: $trips', ({ resources, managed, trips }) => {
+  ])('trips with $reason: $trips', ({ resources, managed, trips }) => {
     const found = tripped(resources, { managed });
     expect(found).toHaveLength(trips ? 1 : 0);
     if (trips) expect(found[0]).toContain('--allow-large-change 6 of 10 managed resources would change');
@@ -88,58 +88,58 @@ describe('the guard of owners', () => {
   const bob = { id: 'bob', email: 'bob@example.com', role: 'admin', is_owner: false };
   const hal = { id: 'hal', email: 'hal@example.com', role: null, is_owner: true };
 
-  it('lets other changes pass', () => {
+  it('ignores other changes', () => {
     const modules = { ...role('x'), path: 'modules' };
     const resources = [update('ada', [modules]), update('bob', [role('member')])];
     expect(tripped(resources, { users: [ada, bob] })).toEqual([]);
   });
 
-  it('stops a change of an owner, even where another one remains', () => {
+  it('stops a change of an owner, even if another one remains', () => {
     const users = [ada, { ...bob, role: 'owner' }];
     expect(tripped([update('ada', [role('member')])], { users })).toEqual([
       '--allow-owner-change WorkspaceUser/ada is a workspace owner, and its role would change',
     ]);
   });
 
-  it('says when no owner would be left', () => {
+  it('reports that no owner would remain', () => {
     const found = tripped([update('ada', [role('member')])], { users: [ada, bob] });
     expect(found).toHaveLength(2);
     expect(found[1]).toContain('left without an owner');
   });
 
-  it('counts an owner that is made in the same run', () => {
+  it('counts an owner that is added in the same run', () => {
     const resources = [update('ada', [role('member')]), update('bob', [role('owner')])];
     const found = tripped(resources, { users: [ada, bob] });
     expect(found.join()).not.toContain('left without an owner');
     expect(found).toHaveLength(1);
   });
 
-  it('knows an owner by is_owner too', () => {
+  it('recognizes an owner by is_owner too', () => {
     expect(tripped([update('hal', [role('admin')])], { users: [hal] })).toHaveLength(2);
   });
 
-  it('is not passed by with a role that is secret', () => {
+  it('cannot be bypassed with a secret role', () => {
     const { after: _, ...rest } = role('member');
     const found = tripped([update('ada', [{ ...rest, sensitive: true }])], { users: [ada, bob] });
     expect(found).toHaveLength(2);
   });
 
-  it('counts what would be written, not what is blocked', () => {
+  it('ignores blocked changes', () => {
     const blocked = { ...update('ada', [role('member')]), action: 'blocked' as const };
     expect(tripped([blocked], { users: [ada, bob] })).toEqual([]);
   });
 
-  it('cannot know an owner without a refresh', () => {
+  it('trips without a refresh, because owners are not known', () => {
     expect(tripped([update('bob', [role('member')])], { users: undefined })).toEqual([
       expect.stringContaining('--allow-owner-change WorkspaceUser/bob may be a workspace owner'),
     ]);
   });
 
-  it('says nothing of a workspace in which no owner is shown', () => {
+  it('ignores a workspace without an owner', () => {
     expect(tripped([update('bob', [role('member')])], { users: [bob] })).toEqual([]);
   });
 
-  it('speaks in the same order, however the users are listed', () => {
+  it('reports in the same order for any order of users', () => {
     const users = [ada, { ...hal, role: 'owner' }, bob];
     const resources = [update('ada', [role('member')]), update('hal', [role('member')])];
     const found = tripped(resources, { users });

@@ -8,7 +8,7 @@ import { agent, number, ref, user } from '../resources.ts';
 const resources: fc.Arbitrary<Resource[]> = fc
   .array(fc.array(fc.nat({ max: 15 }), { maxLength: 4 }), { maxLength: 16 })
   .chain((edges) => {
-    // Names whose order says nothing about the order of the references.
+    // The order of names is independent of the order of references.
     const name = (index: number): string => `a${(index * 7) % 17}`;
     const all = edges.map((targets, index) =>
       agent(name(index), {
@@ -24,8 +24,8 @@ function ordered(all: readonly Resource[]): string[] {
   return inDependencyOrder(all, dependencies).map(({ address }) => address);
 }
 
-describe('the order of resources', () => {
-  it('puts each after everything that it refers to, once', () => {
+describe('inDependencyOrder', () => {
+  it('puts each resource once after its dependencies', () => {
     fc.assert(
       fc.property(resources, (all) => {
         const order = ordered(all);
@@ -40,7 +40,7 @@ describe('the order of resources', () => {
     );
   });
 
-  it('is the same however the resources come', () => {
+  it('does not depend on the order of resources', () => {
     fc.assert(
       fc.property(resources, (all) => {
         const sorted = [...all].sort((a, b) => (a.address < b.address ? -1 : 1));
@@ -49,11 +49,11 @@ describe('the order of resources', () => {
     );
   });
 
-  it('goes by address among equals', () => {
+  it('sorts independent resources by address', () => {
     expect(ordered([agent('c'), agent('a'), agent('b')])).toEqual(['Agent/a', 'Agent/b', 'Agent/c']);
   });
 
-  it('is found quickly where everything refers to everything', () => {
+  it('is fast if every resource refers to every other', () => {
     const count = 150;
     const all = Array.from({ length: count }, (_, index) =>
       agent(`a${count - index}`, {
@@ -72,8 +72,8 @@ describe('the order of resources', () => {
   });
 });
 
-describe('what a resource depends on', () => {
-  it('is what it refers to anywhere, each once, if a manifest declares it', () => {
+describe('dependenciesOf', () => {
+  it('returns each declared resource once to which the spec refers', () => {
     const found = dependenciesOf(
       user('ada', {
         agent_ids: [ref('Agent/b'), ref('Agent/a'), ref('Agent/b'), ref('Agent/elsewhere')],
@@ -84,7 +84,7 @@ describe('what a resource depends on', () => {
     expect(found).toEqual(['Agent/a', 'Agent/b', 'Agent/c']);
   });
 
-  it('is nothing of its own', () => {
+  it('excludes the resource itself', () => {
     const self = number('n', { number: '+49301', nickname: ref('PhoneNumber/n') });
     expect(dependenciesOf(self, new Set([self.address]))).toEqual([]);
   });

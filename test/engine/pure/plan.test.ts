@@ -21,15 +21,15 @@ function pendingAt(address: string, natural_key?: string): ReadonlyMap<string, P
   return new Map([[address, { since: '2030-01-01T00:00:00Z', recorded: {}, ...(natural_key && { natural_key }) }]]);
 }
 
-describe('one resource', () => {
+describe('the plan of one resource', () => {
   it.each<World & { reason: string; address?: string; planned: object }>([
     {
-      reason: 'nothing is known of it',
+      reason: 'it is new',
       resources: [agent('a')],
       planned: { action: 'create', id: null, desired: { name: 'a' } },
     },
     {
-      reason: 'its record is as the manifest says',
+      reason: 'its record equals the manifest',
       resources: [agent('a')],
       state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
       observed: observedOf({ 'Agent/a': { id: 'R1', name: 'a' } }),
@@ -43,7 +43,7 @@ describe('one resource', () => {
       planned: { action: 'blocked', id: 'R1', missing: true },
     },
     {
-      reason: 'its record is missing and may be created again',
+      reason: 'its record is missing and may be recreated',
       resources: [agent('a')],
       state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
       observed: observedOf({ 'Agent/a': 'missing' }),
@@ -51,21 +51,21 @@ describe('one resource', () => {
       planned: { action: 'create', id: 'R1', recreates: 'R1' },
     },
     {
-      reason: 'nobody looked, and its record was missing the last time',
+      reason: 'the record was not read, and was missing before',
       resources: [agent('a')],
       state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, MISSING_SINCE) }),
       observed: observedOf({ 'Agent/a': 'remembered' }),
       planned: { action: 'blocked', missing_since: '2030-01-01T00:00:00.000Z' },
     },
     {
-      reason: 'nobody looked',
+      reason: 'the record was not read',
       resources: [agent('a')],
       state: stateOf({ 'Agent/a': entryOf({ name: 'old' }) }),
       observed: observedOf({ 'Agent/a': 'remembered' }),
       planned: { action: 'update', id: 'R1', changes: [{ path: 'name', verified: false }] },
     },
     {
-      reason: 'metadata.id names what is not there',
+      reason: 'metadata.id names a missing record',
       resources: [agent('a', {}, { id: 'X1' })],
       observed: observedOf({ 'Agent/a': 'missing' }),
       planned: { action: 'blocked', id: null },
@@ -102,7 +102,7 @@ describe('one resource', () => {
       planned: { action: 'manual', steps: [inDashboard('In the dashboard, invite ada@example.com to the workspace.')] },
     },
     {
-      reason: 'a user has no role and the manifest gives none',
+      reason: 'a user has no role, and the manifest has none',
       resources: [user('ada', { modules: ['agents'] })],
       observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] } }),
       planned: { action: 'blocked', id: 'U1' },
@@ -134,7 +134,7 @@ describe('one resource', () => {
       },
     },
     {
-      reason: 'a knowledge base is missing, and others moved something meanwhile',
+      reason: 'a knowledge base is missing, and another field drifted',
       resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
       state: stateOf({ 'Agent/a': entryOf({ name: 'a', 'llm_config.knowledge_base_ids': ['K1'] }) }),
       observed: observedOf({ 'Agent/a': { id: 'R1', name: 'theirs' } }),
@@ -148,19 +148,19 @@ describe('one resource', () => {
       },
     },
     {
-      reason: 'a create had no clear answer and cannot be looked for',
+      reason: 'a create is unknown, and its record cannot be listed',
       resources: [agent('a')],
       state: stateOf({}, { pending: pendingAt('Agent/a') }),
       planned: { action: 'unknown', id: null },
     },
     {
-      reason: 'the create of another one of its kind had no clear answer',
+      reason: 'the create of another resource of its kind is unknown',
       resources: [agent('a')],
       state: stateOf({}, { pending: pendingAt('Agent/b') }),
       planned: { action: 'create' },
     },
     {
-      reason: 'the create of the same number under another address had no clear answer',
+      reason: 'the create of the same number under another address is unknown',
       resources: [number('n', { number: '+49301' })],
       state: stateOf({}, { pending: pendingAt('PhoneNumber/m', '49301') }),
       planned: { action: 'unknown', steps: [{ action: 'resolve_first', address: 'PhoneNumber/m' }] },
@@ -178,24 +178,24 @@ describe('one resource', () => {
       planned: { action: 'forget', notices: ['R1 has been missing from the platform since 2030-01-01T00:00:00.000Z'] },
     },
     {
-      reason: 'no manifest declares it any more, and its create had no clear answer',
+      reason: 'no manifest declares it any more, and its create is unknown',
       resources: [],
       state: stateOf({}, { pending: pendingAt('Agent/a') }),
       planned: { action: 'unknown', source: null },
     },
     {
-      reason: 'it has another name now',
+      reason: 'it was renamed',
       resources: [agent('new', {}, { previousNames: ['old'] })],
       state: stateOf({ 'Agent/old': entryOf({ name: 'new' }) }),
       observed: observedOf({ 'Agent/new': { id: 'R1', name: 'new' } }),
       planned: { action: 'noop', id: 'R1', previous_address: 'Agent/old', reason: 'renamed from Agent/old' },
     },
-  ])('when $reason', ({ planned, ...world }) => {
+  ])('has the expected action if $reason', ({ planned, ...world }) => {
     const { address = world.resources[0]?.address ?? 'Agent/a' } = world;
     expect(at(plan(world), address)).toMatchObject(planned);
   });
 
-  it('releases a key with a warning, whatever mask of it is shown', () => {
+  it('releases a key with a warning for any returned mask', () => {
     const recorded = {
       name: 'a',
       'llm_config.model': 'm',
@@ -215,7 +215,7 @@ describe('one resource', () => {
     ]);
   });
 
-  it('is not forgotten where it is only out of scope, or renamed', () => {
+  it('does not forget a resource that is out of scope or renamed', () => {
     const state = stateOf({ 'Agent/a': entryOf({ name: 'a' }), 'Agent/old': entryOf({ name: 'b' }, { id: 'R2' }) });
     const narrowed = plan({ resources: [agent('b')], state, scope: new Set(['Agent/b']), alsoDeclared: ['Agent/a'] });
     expect(narrowed.document.resources.map(({ address }) => address)).toEqual(['Agent/b']);
@@ -223,7 +223,7 @@ describe('one resource', () => {
     expect(renamed.document.summary.forget).toBe(0);
   });
 
-  it('has one address: an entry bound by name is not bound by number too', () => {
+  it('binds an entry to one address, by name before number', () => {
     const resources = [
       number('a', { number: '+49301' }),
       number('b', { number: '+49302' }, { previousNames: ['old'] }),
@@ -244,7 +244,7 @@ describe('one resource', () => {
     expect(at(found, 'PhoneNumber/b')).toMatchObject({ action: 'blocked', previous_address: 'PhoneNumber/old' });
   });
 
-  it('has one address: a record that two mean is not taken by both', () => {
+  it('binds a record to one of two matching addresses', () => {
     const record = { id: 'R1', number: '49301' };
     const { document } = plan({
       resources: [number('a', { number: '+49301' }), number('b', { number: '+49302' })],
@@ -263,7 +263,7 @@ describe('one resource', () => {
     ]);
   });
 
-  it('names every record where a name that is referred to is not the name of one', () => {
+  it('lists all records with the name of an ambiguous reference', () => {
     const observed = { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]) };
     const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
     expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(UserError);
@@ -272,7 +272,7 @@ describe('one resource', () => {
     );
   });
 
-  it('carries the fingerprints of the secrets that an apply sends, and no others', () => {
+  it('contains only the fingerprints of secrets that an apply sends', () => {
     const spec = { llm_config: { api_key: secret() } };
     const held = { 'llm_config.api_key': { $fingerprint: fingerprints.of('sk-first-secret') } };
     const found = plan({
@@ -284,7 +284,7 @@ describe('one resource', () => {
   });
 });
 
-// ---- Any workspace
+// Generated workspaces
 
 const names = ['a', 'b', 'c', 'd'];
 const name = fc.constantFrom(...names);
@@ -364,7 +364,7 @@ const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
   { maxLength: 2, selector: ([address]) => address },
 );
 
-/** What the platform shows of resources, as `observe` would find it in its lists and by their ids. */
+/** Returns the records of resources, as `observe` finds them in lists and by their ids. */
 function look(resources: readonly Resource[], state: State, shown: readonly ShownRecord[]): Observed {
   const declared = new Set(resources.map(({ address }) => address));
   const found = [...bindResources(resources, state, declared)].map(
@@ -389,7 +389,7 @@ function byAddress<T extends { readonly address: string }>(all: readonly T[]): T
   return [...new Map(all.map((each) => [each.address, each])).values()];
 }
 
-/** Natural keys and earlier names are each claimed once, as the manifests' own checks demand. */
+/** Removes repeated natural keys and earlier names, which the checks of manifests reject. */
 function checked(all: readonly Resource[]): Resource[] {
   const live = new Set(all.map(({ address }) => address));
   const claimed = new Set<string>();
@@ -422,7 +422,7 @@ const world = fc
     shown,
   }));
 
-/** References that dangle would not pass the manifests' checks: they go. */
+/** Removes dangling references, which the checks of manifests reject. */
 function withDeclared(resource: Resource, all: readonly Resource[]): Resource {
   const live = new Set(all.map(({ address }) => address));
   const { inbound_agent_id: link, agent_ids: given, ...rest } = resource.spec;
@@ -452,12 +452,12 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-describe('deciding before everything is observed', () => {
+describe('decisions before everything is observed', () => {
   const state = stateOf({ 'Agent/a': entryOf({ name: 'a' }), 'Agent/b': entryOf({ name: 'b' }, { id: 'R2' }) });
   const observed = observedOf({ 'Agent/a': { id: 'R1', name: 'a' } });
 
   it.each<World & { reason: string; early: readonly string[] }>([
-    { reason: 'nothing else has a say', resources: [agent('a')], state, observed, early: ['Agent/a'] },
+    { reason: 'nothing else affects it', resources: [agent('a')], state, observed, early: ['Agent/a'] },
     {
       reason: 'the record has changed',
       resources: [agent('a')],
@@ -467,7 +467,7 @@ describe('deciding before everything is observed', () => {
     },
     { reason: 'the record is new', resources: [agent('c')], state, observed, early: [] },
     {
-      reason: 'the record is gone',
+      reason: 'the record is missing',
       resources: [agent('a')],
       state,
       observed: observedOf({ 'Agent/a': 'missing' }),
@@ -481,20 +481,26 @@ describe('deciding before everything is observed', () => {
       early: [],
     },
     {
-      reason: 'it refers to another one',
+      reason: 'it refers to another resource',
       resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')],
       state,
       observed,
       early: [],
     },
-    { reason: 'a secret is in it', resources: [agent('a', { name: secret('NAME', 'a') })], state, observed, early: [] },
-  ])('goes as far as it can where $reason', ({ early, ...world }) => {
+    {
+      reason: 'it contains a secret',
+      resources: [agent('a', { name: secret('NAME', 'a') })],
+      state,
+      observed,
+      early: [],
+    },
+  ])('decides the possible resources if $reason', ({ early, ...world }) => {
     expect([...decidedAhead(world).keys()]).toEqual(early);
   });
 });
 
-describe('any workspace', () => {
-  it('has the same plan in whatever order everything comes', () => {
+describe('the plan of any workspace', () => {
+  it('does not depend on the order of its inputs', () => {
     fc.assert(
       fc.property(
         world.chain((one) =>
@@ -517,7 +523,7 @@ describe('any workspace', () => {
     );
   });
 
-  it('is left as it was', () => {
+  it('does not mutate its inputs', () => {
     fc.assert(
       fc.property(world, (one) => {
         expect(() => planOf(frozen(one))).not.toThrow();
@@ -525,7 +531,7 @@ describe('any workspace', () => {
     );
   });
 
-  it('has a plan of plain data without secrets and with correct counts', () => {
+  it('is plain data without secrets, with correct counts', () => {
     fc.assert(
       fc.property(world, (one) => {
         const { document } = planOf(one);
@@ -537,7 +543,7 @@ describe('any workspace', () => {
     );
   });
 
-  it('has every resource and all that the state knows in its plan, once', () => {
+  it('contains every resource and every state entry once', () => {
     fc.assert(
       fc.property(world, (one) => {
         const { resources } = planOf(one).document;
@@ -553,7 +559,7 @@ describe('any workspace', () => {
     );
   });
 
-  it('never puts one record under two addresses', () => {
+  it('never has one record at two addresses', () => {
     fc.assert(
       fc.property(world, (one) => {
         const held = new Map(one.entries.map(([address, { id }]) => [address, id]));

@@ -13,22 +13,22 @@ export interface World {
   readonly state?: State;
   readonly observed?: Observed;
   readonly scope?: ReadonlySet<string>;
-  /** Addresses that manifests out of scope declare. */
+  /** Addresses of manifests that are out of scope. */
   readonly alsoDeclared?: readonly string[];
-  /** Addresses that such manifests name as earlier ones of theirs. */
+  /** Earlier addresses in the manifests that are out of scope. */
   readonly alsoPrevious?: readonly string[];
   readonly allowRecreate?: readonly string[];
 }
 
-/** The plan of a world, which is the same where some of it is decided ahead. */
+/** Returns the plan of a world, and checks that it is the same if some decisions are made ahead. */
 export function plan(world: World): Plan {
   const input = inputOf(world);
-  const made = makePlan(input);
-  expect(makePlan({ ...input, decided: decidedAhead(world) })).toEqual(made);
-  return made;
+  const result = makePlan(input);
+  expect(makePlan({ ...input, decided: decidedAhead(world) })).toEqual(result);
+  return result;
 }
 
-/** What is decided before everything is observed. */
+/** Returns the decisions that are made before everything is observed. */
 export function decidedAhead(world: World): DecideAhead['decisions'] {
   const { bindings, observed, ...known } = inputOf(world);
   const deciding = new DecideAhead(known);

@@ -4,7 +4,7 @@ import { internStringsOf, ReadCounter, type ReadProgress } from '../../../src/en
 import type { ResourceEntry } from '../../../src/state/state-document.ts';
 import type { Json } from '../../../src/values/json.ts';
 
-it('leaves every spec saying what it said, whatever the state has', () => {
+it('internStringsOf does not change the value of a spec', () => {
   const text = fc.constantFrom('a'.repeat(300), 'b'.repeat(300), `${'a'.repeat(299)}c`, 'short');
   const key = fc.constantFrom('name', 'prompt', 'x', 'constructor', 'length', '0');
   const spec = fc.letrec<{ value: Json }>((tie) => ({
@@ -27,10 +27,10 @@ it('leaves every spec saying what it said, whatever the state has', () => {
   );
 });
 
-it('takes no more reads to be in flight than are sent at once', async () => {
-  const told: ReadProgress[] = [];
+it('ReadCounter reports no more reads in flight than are sent concurrently', async () => {
+  const reports: ReadProgress[] = [];
   const client = { atOnce: () => 2 };
-  const counter = new ReadCounter((progress) => told.push(progress), client);
+  const counter = new ReadCounter((progress) => reports.push(progress), client);
   counter.expect(4);
   const reads = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const done = reads.map(({ promise }) => counter.single(() => promise));
@@ -38,5 +38,5 @@ it('takes no more reads to be in flight than are sent at once', async () => {
     read.resolve();
     await done[index];
   }
-  expect(told.map(({ inFlight }) => inFlight)).toEqual([2, 2, 1, 0]);
+  expect(reports.map(({ inFlight }) => inFlight)).toEqual([2, 2, 1, 0]);
 });

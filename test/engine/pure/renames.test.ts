@@ -30,39 +30,39 @@ const state = (entries: Record<string, Record<string, string>>) =>
     ),
   );
 
-describe('a rename that the manifest does not tell', () => {
-  const told =
+describe('an undeclared rename', () => {
+  const warning =
     'Agent/new: This looks like a rename of Agent/old. To keep its record id-Agent/old, add to metadata: previous_names: [old]';
 
   it.each([
-    { reason: 'as it was', resources: [agent('new', spec('Old'))] },
-    { reason: 'with another name on the platform', resources: [agent('new', spec('New'))] },
-    { reason: 'with another sentence', resources: [agent('new', spec('Old', `${PROMPT} Say thank you.`))] },
+    { reason: 'an unchanged spec', resources: [agent('new', spec('Old'))] },
+    { reason: 'another name on the platform', resources: [agent('new', spec('New'))] },
+    { reason: 'another sentence in the prompt', resources: [agent('new', spec('Old', `${PROMPT} Say thank you.`))] },
     {
-      reason: 'with a secret',
+      reason: 'a secret',
       resources: [agent('new', { ...spec('Old'), llm_config: { ...spec('').llm_config, api_key: secret() } })],
     },
-  ])('is pointed out with the line to add: $reason', ({ resources }) => {
-    expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([told]);
+  ])('causes a warning with the line to add: $reason', ({ resources }) => {
+    expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([warning]);
   });
 
-  it('is pointed out where only the new name is in scope', () => {
+  it('causes a warning if only the new name is in scope', () => {
     const resources = [agent('new', spec('Old'))];
     const scope = new Set(['Agent/new']);
     const old = state({ 'Agent/old': recorded('Old') });
-    expect(warnings({ resources, state: old, scope })).toEqual([told]);
+    expect(warnings({ resources, state: old, scope })).toEqual([warning]);
     expect(warnings({ resources, state: old, scope, alsoDeclared: ['Agent/old'] })).toEqual([]);
     expect(warnings({ resources, state: old, scope, alsoPrevious: ['Agent/old'] })).toEqual([]);
   });
 
-  it('is pointed out where the create of the former one is unknown', () => {
+  it('causes a warning if the create of the former address is unknown', () => {
     const pending = new Map([['Agent/old', { since: '2026-01-01T00:00:00Z', recorded: recorded('Old') }]]);
     expect(warnings({ resources: [agent('new', spec('Old'))], state: stateOf({}, { pending }) })).toEqual([
       'Agent/new: This looks like a rename of Agent/old. To keep its unknown create, add to metadata: previous_names: [old]',
     ]);
   });
 
-  it('is none where the manifest tells it', () => {
+  it('causes no warning if the manifest declares it', () => {
     const resources = [agent('new', spec('Old'), { previousNames: ['old'] })];
     const observed = observedOf({ 'Agent/new': { id: 'id-Agent/old', ...spec('Old') } });
     expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }), observed })).toEqual([]);
@@ -71,24 +71,24 @@ describe('a rename that the manifest does not tell', () => {
   it.each([
     { reason: 'another prompt on the same model', resources: [agent('new', spec('New', 'Sell shoes.'.repeat(9)))] },
     { reason: 'another kind', resources: [webhook('old')] },
-  ])('is none: $reason', ({ resources }) => {
+  ])('is not assumed: $reason', ({ resources }) => {
     expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([]);
   });
 
-  it('is left open where two records are equally like it', () => {
+  it('is not assumed if two records are equally similar', () => {
     const entries = { 'Agent/one': recorded('One'), 'Agent/two': recorded('Two') };
     expect(warnings({ resources: [agent('new', spec('New'))], state: state(entries) })).toEqual([]);
   });
 
-  it('is found for each of many, each record once', () => {
+  it('is found for many resources, each record once', () => {
     const many = Array.from({ length: 2_000 }, (_, index) => index);
     const prompt = (index: number) => `${PROMPT} You are number ${index}.`;
     const entries = Object.fromEntries(
       many.map((index) => [`Agent/old-${index}`, recorded(`A ${index}`, prompt(index))]),
     );
     const resources = many.map((index) => agent(`new-${index}`, spec(`A ${index}`, prompt(index))));
-    const said = warnings({ resources, state: state(entries) });
-    expect(said).toHaveLength(many.length);
-    expect(said.every((text) => /new-(\d+): This looks like a rename of Agent\/old-\1\./.test(text))).toBe(true);
+    const messages = warnings({ resources, state: state(entries) });
+    expect(messages).toHaveLength(many.length);
+    expect(messages.every((text) => /new-(\d+): This looks like a rename of Agent\/old-\1\./.test(text))).toBe(true);
   });
 });

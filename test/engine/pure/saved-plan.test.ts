@@ -22,7 +22,7 @@ const document: PlanDocument = withDigest(
   ]),
 );
 
-/** Every place of a value, as a list of keys. */
+/** Returns the paths of all values, as lists of keys. */
 function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const inner =
     Array.isArray(value) || isObject(value)
@@ -49,18 +49,18 @@ function shuffledKeys(value: unknown): unknown {
   );
 }
 
-describe('the seal of a saved plan', () => {
-  it('holds however the file is laid out', () => {
+describe('the digest of a saved plan', () => {
+  it('does not depend on the layout of the file', () => {
     for (const text of [JSON.stringify(document), JSON.stringify(shuffledKeys(document), null, 2)])
       expect(parseSavedPlan(text, options)).toEqual(document);
   });
 
-  it('is the same for the same plan, and is not part of what it seals', () => {
+  it('is deterministic, and excludes itself', () => {
     expect(withDigest(document)).toEqual(document);
     expect(withDigest({ ...document, digest: 'x' })).toEqual(document);
   });
 
-  it('breaks with any edit anywhere', () => {
+  it('detects every edit', () => {
     const places = placesIn(document).filter((path) => path[0] !== 'digest');
     fc.assert(
       fc.property(fc.constantFrom(...places), fc.option(json, { nil: undefined }), (place, replacement) => {
@@ -71,7 +71,7 @@ describe('the seal of a saved plan', () => {
     );
   });
 
-  it('breaks when the file is cut short', () => {
+  it('detects a truncated file', () => {
     const text = JSON.stringify(document);
     for (let length = 0; length < text.length; length += 7)
       expect(() => parseSavedPlan(text.slice(0, length), options)).toThrow(UserError);
@@ -84,21 +84,21 @@ describe('the seal of a saved plan', () => {
     ['an empty file', '', /it is not JSON/],
     ['an encrypted file', 'age-encryption.org/v1\n-> X25519', /^p\.json is encrypted$/],
     ['an encrypted JSON', JSON.stringify({ ...document, sops: { mac: 'x' } }), /^p\.json is encrypted$/],
-    ['half a file', JSON.stringify(document).slice(0, 300), /it is not JSON/],
-    ['another JSON', '[]', /is not a saved plan$/],
+    ['a truncated file', JSON.stringify(document).slice(0, 300), /it is not JSON/],
+    ['another JSON document', '[]', /is not a saved plan$/],
     ['a null', 'null', /is not a saved plan$/],
     ['a state', JSON.stringify({ format_version: 1, resources: {} }), /is not a saved plan$/],
-    ['no digest', JSON.stringify(without(document)), /was edited, redacted or damaged/],
+    ['a missing digest', JSON.stringify(without(document)), /was edited, redacted or damaged/],
     [
       'an edited value',
       JSON.stringify(edited(document, ['resources', '0', 'reason'], 'x')),
       /was edited, redacted or damaged/,
     ],
-    ['another shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
+    ['an unexpected shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
     ['a newer format', resealed({ format_version: 3 }), /has plan format 3; this version of voxform reads format 1/],
     ['an older format', resealed({ format_version: 0 }), /has plan format 0; this version of voxform reads format 1/],
     [
-      'steps that are sentences',
+      'steps that are strings',
       resealed({ resources: [{ ...document.resources[0], steps: ['Do it.'] }] }),
       /is not a saved plan$/,
     ],
@@ -107,7 +107,7 @@ describe('the seal of a saved plan', () => {
       resealed({ voxform_version: '0.10.0' }),
       /was made by voxform 0\.10\.0; this is voxform 0\.1\.0/,
     ],
-  ])('is not read from %s, with a message of its own', (_, text, message) => {
+  ])('rejects %s with its own message', (_, text, message) => {
     expect(() => parseSavedPlan(text, options)).toThrow(message);
   });
 
@@ -118,7 +118,7 @@ describe('the seal of a saved plan', () => {
     { madeBy: '0.10.0', reads: '0.9.0', accepted: false },
     { madeBy: '0.1.1', reads: '0.1.0', accepted: false },
     { madeBy: '1.0.0', reads: '0.9.9', accepted: false },
-  ])('made by $madeBy and read by $reads: $accepted', ({ madeBy, reads, accepted }) => {
+  ])('accepts a plan of version $madeBy in version $reads: $accepted', ({ madeBy, reads, accepted }) => {
     const text = JSON.stringify(withDigest({ ...document, voxform_version: madeBy }));
     const read = () => parseSavedPlan(text, { file: 'p.json', version: reads });
     if (accepted) expect(read().voxform_version).toBe(madeBy);

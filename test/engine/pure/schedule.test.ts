@@ -6,7 +6,7 @@ import { type Node, runGraph } from '../../../src/engine/apply/schedule.ts';
 const done: ResourceResult = { status: 'done', id: 'R1' };
 const failed: ResourceResult = { status: 'failed', error: 'no' };
 
-/** Nodes that refer to earlier ones only, so that there is no circle, given in any order. */
+/** Nodes in any order that only refer to earlier ones, so that there is no cycle. */
 const graph: fc.Arbitrary<Node[]> = fc
   .array(fc.array(fc.nat({ max: 11 }), { maxLength: 3 }), { maxLength: 12 })
   .chain((edges) => {
@@ -17,7 +17,7 @@ const graph: fc.Arbitrary<Node[]> = fc
     return fc.shuffledSubarray(nodes, { minLength: nodes.length });
   });
 
-/** Everything that a node depends on, directly or not, among the nodes given. */
+/** Returns all direct and indirect dependencies of a node among these nodes. */
 function ancestors(nodes: readonly Node[], address: string): Set<string> {
   const found = new Set<string>();
   const open = [address];
@@ -36,8 +36,8 @@ function turns(count: number): Promise<void> {
   return count === 0 ? Promise.resolve() : Promise.resolve().then(() => turns(count - 1));
 }
 
-describe('running a graph', () => {
-  it('starts each once, after what it depends on, and never more than allowed at once', async () => {
+describe('runGraph', () => {
+  it('starts each node once, after its dependencies, and within the concurrency', async () => {
     await fc.assert(
       fc.asyncProperty(
         graph,
@@ -75,7 +75,7 @@ describe('running a graph', () => {
     );
   });
 
-  it('skips what depends on a failure, and nothing else', async () => {
+  it('skips only the dependents of a failed node', async () => {
     await fc.assert(
       fc.asyncProperty(
         graph,
@@ -105,7 +105,7 @@ describe('running a graph', () => {
     );
   });
 
-  it('starts in the given order where nothing else decides', async () => {
+  it('starts independent nodes in the given order', async () => {
     const nodes = ['c', 'a', 'b'].map((address) => ({ address, dependsOn: [] }));
     const started: string[] = [];
     await runGraph(nodes, {
@@ -119,7 +119,7 @@ describe('running a graph', () => {
     expect(started).toEqual(['c', 'a', 'b']);
   });
 
-  it('starts nothing new once halted, finishes what is under way, and says why the rest was not reached', async () => {
+  it('starts no further nodes once halted, finishes running ones, and reports the reason for the rest', async () => {
     const nodes = [
       { address: 'b', dependsOn: [] },
       { address: 'a', dependsOn: [] },
@@ -148,7 +148,7 @@ describe('running a graph', () => {
     expect(Object.fromEntries(results)).toEqual({ a: failed, b: done, c: skipped, d: skipped, e: skipped });
   });
 
-  it('does not wait for what is not part of it', async () => {
+  it('ignores dependencies outside the graph', async () => {
     const results = await runGraph([{ address: 'a', dependsOn: ['elsewhere'] }], {
       concurrency: () => 1,
       halted: () => undefined,
@@ -157,7 +157,7 @@ describe('running a graph', () => {
     expect(results.get('a')).toEqual(done);
   });
 
-  it('passes on why something was skipped by its own run', async () => {
+  it('passes on the reason why a run skipped its node', async () => {
     const because = 'Agent/x has no record yet (blocked)';
     const nodes = [
       { address: 'a', dependsOn: [] },
@@ -171,7 +171,7 @@ describe('running a graph', () => {
     expect(results.get('b')).toEqual({ status: 'skipped', because });
   });
 
-  it('fails with what a run throws', async () => {
+  it('rejects with the error that a run throws', async () => {
     const running = runGraph([{ address: 'a', dependsOn: [] }], {
       concurrency: () => 1,
       halted: () => undefined,
@@ -180,7 +180,7 @@ describe('running a graph', () => {
     await expect(running).rejects.toThrow('our own mistake');
   });
 
-  it('is done at once with nothing to do', async () => {
+  it('returns at once for an empty graph', async () => {
     const results = await runGraph([], { concurrency: () => 1, halted: () => undefined, run: async () => done });
     expect(results.size).toBe(0);
   });

@@ -21,57 +21,65 @@ function scope(targets: string[], labels: Record<string, string> = {}): string[]
   return found === undefined ? undefined : [...found].sort();
 }
 
-describe('what a run is about', () => {
-  it('is everything when nothing is selected', () => {
+describe('scopeOf', () => {
+  it('returns undefined without a selection', () => {
     expect(scope([])).toBeUndefined();
   });
 
-  it('is a target by itself where targets are meant alone', () => {
+  it('returns only the targets with alone', () => {
     const selection = { targets: ['PhoneNumber/n'], labels: {}, alone: true };
     expect([...(scopeOf(selection, { resources, state }) ?? [])]).toEqual(['PhoneNumber/n']);
   });
 
   it.each([
-    { reason: 'a target alone', targets: ['Agent/a'], addresses: ['Agent/a'] },
-    { reason: 'a glob of what the state alone has', targets: ['*/l*'], addresses: ['Agent/left', 'Agent/lost'] },
+    { reason: 'a single target', targets: ['Agent/a'], addresses: ['Agent/a'] },
     {
-      reason: 'a glob with all that its matches refer to',
+      reason: 'a glob that only matches entries of the state',
+      targets: ['*/l*'],
+      addresses: ['Agent/left', 'Agent/lost'],
+    },
+    {
+      reason: 'a glob with the dependencies of its matches',
       targets: ['PhoneNumber/*'],
       addresses: ['Agent/a', 'Agent/b', 'PhoneNumber/n'],
     },
     {
-      reason: 'a target with all that it refers to',
+      reason: 'a target with its dependencies',
       targets: ['PhoneNumber/n'],
       addresses: ['Agent/a', 'Agent/b', 'PhoneNumber/n'],
     },
-    { reason: 'what only the state knows', targets: ['Agent/left'], addresses: ['Agent/left'] },
-    { reason: 'an open create', targets: ['Agent/lost'], addresses: ['Agent/lost'] },
-    { reason: 'nothing that is only looked up', targets: ['WorkspaceUser/ada'], addresses: ['WorkspaceUser/ada'] },
-    { reason: 'a resource by the name that it had before', targets: ['Agent/old'], addresses: ['Agent/new'] },
-    { reason: 'several', targets: ['Agent/a', 'Agent/left'], addresses: ['Agent/a', 'Agent/left'] },
-    { reason: 'labels', targets: [], labels: { team: 'support' }, addresses: ['Agent/a', 'Agent/b'] },
-    { reason: 'labels, all of them', targets: [], labels: { team: 'support', tier: 'one' }, addresses: ['Agent/a'] },
+    { reason: 'an address that is only in the state', targets: ['Agent/left'], addresses: ['Agent/left'] },
+    { reason: 'an unknown create', targets: ['Agent/lost'], addresses: ['Agent/lost'] },
     {
-      reason: 'labels and a target beside them',
+      reason: 'no references that are only looked up',
+      targets: ['WorkspaceUser/ada'],
+      addresses: ['WorkspaceUser/ada'],
+    },
+    { reason: 'a resource by its earlier name', targets: ['Agent/old'], addresses: ['Agent/new'] },
+    { reason: 'several targets', targets: ['Agent/a', 'Agent/left'], addresses: ['Agent/a', 'Agent/left'] },
+    { reason: 'labels', targets: [], labels: { team: 'support' }, addresses: ['Agent/a', 'Agent/b'] },
+    { reason: 'all of several labels', targets: [], labels: { team: 'support', tier: 'one' }, addresses: ['Agent/a'] },
+    {
+      reason: 'labels and a target',
       targets: ['Agent/left'],
       labels: { team: 'sales' },
       addresses: ['Agent/left', 'WorkspaceUser/ada'],
     },
-  ])('is $reason', ({ targets, labels, addresses }) => {
+  ])('returns $reason', ({ targets, labels, addresses }) => {
     expect(scope(targets, labels)).toEqual(addresses);
   });
 
-  it('refuses a target that nothing knows, with the nearest that is', () => {
+  it('rejects an unknown target and suggests the nearest one', () => {
     expect(() => scope(['Agent/lft'])).toThrow(UserError);
     expect(() => scope(['Agent/lft'])).toThrow('did you mean "Agent/left"?');
   });
 
-  it('refuses labels that nothing has, those of every object too', () => {
+  it('rejects labels without a match, also names of object properties', () => {
     expect(() => scope([], { team: 'sale' })).toThrow('no manifest matches the selector team=sale');
     expect(() => scope([], { constructor: 'x' })).toThrow(UserError);
   });
 
-  it('names the option with an unknown address', () => {
+  it('prints the option with an unknown address', () => {
     expect(() => refuseUnknown(['x'], new Set(), '--allow-replace')).toThrow('--allow-replace x');
   });
 });

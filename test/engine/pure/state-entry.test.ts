@@ -14,7 +14,7 @@ import { isTainted, Join, type Value } from '../../../src/values/value.ts';
 import { json, value } from '../../values/arbitrary.ts';
 import { agentKind, entryOf, fingerprint, fingerprints, type Spec, secret } from './facts.ts';
 
-function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) {
+function entryFor(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) {
   return stateEntryOf({
     kind: agentKind,
     record: { id: 'R1', ...record },
@@ -29,9 +29,9 @@ function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) 
 }
 
 describe('the state entry of a record', () => {
-  it('is what was sent, and what was shown only where that is something else', () => {
+  it('contains the sent values, and the returned ones only if they differ', () => {
     const spec = { name: ' Ada ', tts_config: { speed: 'fast' }, stt_config: { model: 'm' } };
-    expect(remembered(spec, { name: 'Ada', tts_config: { speed: 'fast' } })).toEqual({
+    expect(entryFor(spec, { name: 'Ada', tts_config: { speed: 'fast' } })).toEqual({
       id: 'R1',
       recorded: { name: ' Ada ', 'tts_config.speed': 'fast', 'stt_config.model': 'm' },
       observed: { name: 'Ada' },
@@ -39,12 +39,12 @@ describe('the state entry of a record', () => {
     });
   });
 
-  it('is never a secret, sent or shown', () => {
+  it('never contains a secret that was sent or returned', () => {
     const spec = {
       llm_config: { api_key: secret, tools: [{ header: new Join(['Bearer', secret], ' ') }] },
       prompt_config: { prompt: secret },
     };
-    const entry = remembered(spec, {
+    const entry = entryFor(spec, {
       llm_config: { api_key: 'sk-***', tools: [{ header: 'Bearer sk-secret' }] },
       prompt_config: { prompt: 'sk-secret.' },
     });
@@ -57,7 +57,7 @@ describe('the state entry of a record', () => {
     expect(entry.unobserved).toEqual([]);
   });
 
-  it('keeps the old baseline of what is hidden and unchanged, and none of what changed', () => {
+  it('keeps the baseline of hidden unchanged fields, but not of changed ones', () => {
     const previous = entryOf(
       { name: 'a ', 'stt_config.model': 'm ', 'tts_config.speed': 'fast', 'call_config.ring_duration_ms': 5 },
       { observed: { name: 'a', 'stt_config.model': 'm' }, unobserved: ['tts_config.speed'] },
@@ -68,21 +68,21 @@ describe('the state entry of a record', () => {
       tts_config: { speed: 'fast' },
       call_config: { ring_duration_ms: 5 },
     };
-    expect(remembered(spec, {}, { previous })).toMatchObject({
+    expect(entryFor(spec, {}, { previous })).toMatchObject({
       observed: { 'stt_config.model': 'm' },
       unobserved: ['name', 'tts_config.speed'],
     });
   });
 
-  it('does not take what someone else set for the rendering of what was sent', () => {
+  it("does not record another person's change as the normalised form of a sent value", () => {
     const previous = entryOf({ 'tts_config.speed': 'fast' });
-    const entry = remembered(
+    const entry = entryFor(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
       { previous, driftIgnored: new Set(['tts_config.speed']) },
     );
     expect(baselineOf(entry, 'tts_config.speed')).toBe('fast');
-    const adopted = remembered(
+    const adopted = entryFor(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
       { driftIgnored: new Set(['tts_config.speed']), adopted: true },
@@ -91,13 +91,13 @@ describe('the state entry of a record', () => {
     expect(adopted.adopted).toBe(true);
   });
 
-  it('keeps what it knew of the leaves that are to be kept, and forgets the rest', () => {
+  it('keeps the values of carried leaves, and removes the rest', () => {
     const previous = entryOf(
       { name: 'a', 'tts_config.speed': 'fast', 'stt_config.model': 'm' },
       { observed: { 'tts_config.speed': 'FAST' }, unobserved: ['stt_config.model'] },
     );
     const carried = ['tts_config.speed', 'stt_config.model', 'call_config.ring_duration_ms'];
-    expect(remembered({}, {}, { previous, carried })).toEqual({
+    expect(entryFor({}, {}, { previous, carried })).toEqual({
       id: 'R1',
       recorded: { 'tts_config.speed': 'fast', 'stt_config.model': 'm' },
       observed: { 'tts_config.speed': 'FAST' },
@@ -105,16 +105,16 @@ describe('the state entry of a record', () => {
     });
   });
 
-  it('does not depend on what others have, nor on keys that every object has', () => {
+  it('does not depend on properties that every object has', () => {
     expect(recordedOf(entryOf({}), 'constructor')).toBeUndefined();
     expect(baselineOf(entryOf({}), 'toString')).toBeUndefined();
     expect(baselineOf(undefined, 'name')).toBeUndefined();
   });
 
-  it('knows a baseline for every leaf that was shown', () => {
+  it('has a baseline for every returned leaf', () => {
     fc.assert(
       fc.property(json, json, (sent, shown) => {
-        const entry = remembered({ llm_config: { tools: [sent] } }, { llm_config: { tools: [shown] } });
+        const entry = entryFor({ llm_config: { tools: [sent] } }, { llm_config: { tools: [shown] } });
         expect(plainOf(baselineOf(entry, 'llm_config.tools'))).toEqual([shown]);
         expect(plainOf(recordedOf(entry, 'llm_config.tools'))).toEqual([sent]);
       }),
@@ -125,7 +125,7 @@ describe('the state entry of a record', () => {
 describe('a masked value', () => {
   const known = { prepare: () => Promise.resolve(), of: (text: string) => `of ${text}` };
 
-  it('is opened again where nothing in it is secret, and else not', () => {
+  it('can be unmasked only without a secret', () => {
     fc.assert(
       fc.property(value, (any) => {
         const masked = maskOf(any);
@@ -136,7 +136,7 @@ describe('a masked value', () => {
     );
   });
 
-  it('is told from one that only looks like it', () => {
+  it('differs from a plain value of the same form', () => {
     const own = { $fingerprint: 'a key of mine', $join: [{ $literal: 1 }] };
     const masked = mask(own, known);
     expect(isMasked(masked)).toBe(false);
@@ -153,8 +153,8 @@ describe('a masked value', () => {
   }
 });
 
-describe('the texts that need fingerprints', () => {
-  it('are those shown where a secret is or was', () => {
+describe('valuesToMask', () => {
+  it('returns the values of fields that contain or contained a secret', () => {
     const spec = { name: 'Ada', prompt_config: { prompt: secret }, llm_config: { api_key: secret, tools: [1] } };
     const texts = valuesToMask(agentKind, {
       leaves: leavesOf(agentKind, spec),

@@ -37,19 +37,19 @@ describe('the reason of an update', () => {
       spec: { tts_config: { speed: 'slow', emotion: 'calm' } },
       record: { ...seen, tts_config: { speed: 'slower', emotion: 'calm' } },
     },
-  ])('is: $reason', ({ reason, spec, record }) => {
+  ])('is correct: $reason', ({ reason, spec, record }) => {
     const planned = plan({ resources: [agent('a', spec)], state, observed: found(record) });
     expect(at(planned, 'Agent/a')).toMatchObject({ action: 'update', reason });
   });
 });
 
-describe('an update', () => {
+describe('the warning of an update', () => {
   const resources = (spec: object, metadata = {}) => [agent('a', { ...spec }, metadata)];
   const managed = (recorded: Record<string, string>) => ({
     state: stateOf({ 'Agent/a': entryOf({ name: 'a', ...recorded }) }),
   });
 
-  it('names what it may erase: neither declared nor shown, adopted or not', () => {
+  it('names the fields that it may erase, because they are neither declared nor returned', () => {
     const spec = { stt_config: { model: 'm' } };
     const expected = [
       'This resends all of stt_config: stt_config.provider may be erased if set only in the dashboard.',
@@ -61,7 +61,7 @@ describe('an update', () => {
     );
   });
 
-  it('names the key of a model provider first, then what is hard to restore, then the rest, also as data', () => {
+  it('names the key of a model provider first, then fields that are hard to restore, then others', () => {
     const llm = { provider: 'p', model: 'm' };
     const world = (declared: object) => ({
       resources: resources({ llm_config: { ...llm, ...declared } }),
@@ -78,7 +78,7 @@ describe('an update', () => {
     expect(warnings(world({ api_key: secret() })).join()).not.toContain('api_key');
   });
 
-  it('names a hidden voice that the manifest does not have', () => {
+  it('names a hidden voice that is not declared', () => {
     const spec = { tts_config: { speed: 'fast' } };
     const entry = managed({ 'tts_config.speed': 'slow' });
     expect(warnings({ resources: resources(spec), observed: found({ name: 'a' }), ...entry })).toEqual([
@@ -86,13 +86,13 @@ describe('an update', () => {
     ]);
   });
 
-  it('says it in one sentence for all resources that share it', () => {
+  it('is one sentence for resources with the same fields', () => {
     const agents = ['a', 'b'].map((name) => agent(name, { stt_config: { model: 'm' } }, { id: name }));
     const observed = observedOf({ 'Agent/a': { id: 'a', name: 'a' }, 'Agent/b': { id: 'b', name: 'b' } });
     expect(new Set(warnings({ resources: agents, observed })).size).toBe(1);
   });
 
-  it('does not warn where all of it is shown or declared, or the published version stands in', () => {
+  it('is omitted if all fields are returned, declared or published', () => {
     const observed = found({ name: 'a', stt_config: { model: 'old', provider: 'p' } });
     expect(warnings({ resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }), observed })).toEqual([]);
     const published = { record: { id: 'R1', stt_config: { model: 'old', provider: 'p' } }, ahead: false };
@@ -108,7 +108,7 @@ describe('an update', () => {
     expect(warnings({ ...world, observed: found({ name: 'a' }, { ...published, ahead: true }) })).toHaveLength(2);
   });
 
-  it('says that the draft may be other than the published version it was compared with', () => {
+  it('reports that the draft may differ from the published version', () => {
     const published = { record: { id: 'R1', stt_config: { model: 'm' } }, ahead: true };
     const world = {
       resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }),
@@ -121,7 +121,7 @@ describe('an update', () => {
   });
 });
 
-describe('what a person must do', () => {
+describe('a manual step', () => {
   const link = (spec: object, record: object, agents: World['resources'] = []) => {
     const resources = [number('n', { number: '+49301', ...spec }), ...agents];
     const state = stateOf({
@@ -142,7 +142,7 @@ describe('what a person must do', () => {
     });
   });
 
-  it('names an agent that is yet to be created by its address', () => {
+  it('names a new agent by its address', () => {
     const resources = [number('n', { number: '+49301', outbound_agent_id: ref('Agent/a') }), agent('a')];
     expect(at(plan({ resources }), 'PhoneNumber/n')).toMatchObject({
       action: 'create',
@@ -151,7 +151,7 @@ describe('what a person must do', () => {
     });
   });
 
-  it('is one sentence for each change, in the order of the fields', () => {
+  it('is one sentence per change, in the order of fields', () => {
     expect(
       stepTexts(link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' })),
     ).toEqual([
@@ -160,7 +160,7 @@ describe('what a person must do', () => {
     ]);
   });
 
-  it('says no secret', () => {
+  it('contains no secret', () => {
     const nickname = secret('NICKNAME', 'sk-nickname');
     const planned = link({ nickname }, { nickname: 'Old' });
     expect(stepTexts(planned)).toEqual(['In the dashboard, rename number +49301 to (secret).']);

@@ -11,11 +11,15 @@ function warnings(kind: Kind, spec: Spec, answer: object): string[] {
   return remarks.map((each) => remarkText(each, undefined));
 }
 
-describe('the answer to a write', () => {
+describe('differencesFromSent', () => {
   it.each<{ reason: string; spec: Spec; answer: object }>([
-    { reason: 'as it was sent', spec: { name: 'Ada' }, answer: { name: 'Ada' } },
-    { reason: 'a config object that the answer leaves out', spec: { llm_config: { model: 'm' } }, answer: {} },
-    { reason: 'a config object shown as null', spec: { llm_config: { model: 'm' } }, answer: { llm_config: null } },
+    { reason: 'the sent values', spec: { name: 'Ada' }, answer: { name: 'Ada' } },
+    { reason: 'an omitted config object', spec: { llm_config: { model: 'm' } }, answer: {} },
+    {
+      reason: 'a config object with the value null',
+      spec: { llm_config: { model: 'm' } },
+      answer: { llm_config: null },
+    },
     {
       reason: 'a set in another order',
       spec: { llm_config: { knowledge_base_ids: ['K1', 'K2'] } },
@@ -27,20 +31,20 @@ describe('the answer to a write', () => {
       answer: { llm_config: { api_key: '***' } },
     },
     {
-      reason: 'a field that is never shown',
+      reason: 'a field that is never returned',
       spec: { knowledge_base_config: { chunks_to_retrieve: 3 } },
       answer: { knowledge_base_config: {} },
     },
     {
-      reason: 'nothing where nothing was sent',
+      reason: 'undeclared fields',
       spec: { tts_config: { emotion: null } },
       answer: { tts_config: { voice_id: 'v' } },
     },
-  ])('is no surprise with $reason', ({ spec, answer }) => {
+  ])('returns no difference for $reason', ({ spec, answer }) => {
     expect(warnings(agentKind, spec, answer)).toEqual([]);
   });
 
-  it('does not warn of a number in another rendering, nor of links that were not sent', () => {
+  it('returns no difference for a normalised number and for links that were not sent', () => {
     const spec = { number: '+49 301', inbound_agent_id: 'A1' };
     expect(warnings(numberKind, spec, { number: '49301', inbound_agent_id: null })).toEqual([]);
     expect(warnings(numberKind, { ...spec, nickname: 'Desk' }, { number: 49301, nickname: 'Other' })).toEqual([
@@ -48,7 +52,7 @@ describe('the answer to a write', () => {
     ]);
   });
 
-  it('names what was dropped and what was changed, in the order of the fields', () => {
+  it('lists ignored and changed fields in order', () => {
     const spec = { tts_config: { voice_id: 'v', speed: ' fast ' }, name: 'Ada' };
     const answer = { name: 'ADA', tts_config: { speed: 'fast' } };
     expect(warnings(agentKind, spec, answer)).toEqual([
@@ -58,12 +62,12 @@ describe('the answer to a write', () => {
     ]);
   });
 
-  it('names a member that a set lost', () => {
+  it('contains a missing member of a set', () => {
     const found = warnings(userKind, { modules: ['agents', 'analytics'] }, { modules: ['agents'] });
     expect(found).toEqual(['the platform changed modules from ["agents","analytics"] to ["agents"]']);
   });
 
-  it('shows nothing of a secret, whether sent or shown', () => {
+  it('contains no secret that was sent or returned', () => {
     const spec = { prompt_config: { prompt: new Secret('KEY', 'sk-secret') } };
     const found = warnings(agentKind, spec, { prompt_config: { prompt: 'sk-secret, trimmed' } });
     expect(found).toEqual(['the platform changed the secret prompt_config.prompt']);
