@@ -46,8 +46,8 @@ export class Repository implements Disposable {
   }
 
   git(args: readonly string[], cwd = this.clone): string {
-    const who = ['-c', 'user.name=dev', '-c', 'user.email=dev@example.com', '-c', 'advice.detachedHead=false'];
-    return execFileSync('git', [...who, ...args], {
+    const identity = ['-c', 'user.name=dev', '-c', 'user.email=dev@example.com', '-c', 'advice.detachedHead=false'];
+    return execFileSync('git', [...identity, ...args], {
       cwd,
       env: this.env,
       encoding: 'utf8',

@@ -241,9 +241,11 @@ describe('the branch of a request', () => {
       const theirs = repository.push(BRANCH, { 'notes.txt': 'Wait.\n' });
       project.edit('day', { llm_config: { temperature: 0.7 } });
       const { length } = host.writes;
-      const told = await project.accept();
-      expect(told.code).toBe(1);
-      expect(told.stdout).toContain(`The branch ${BRANCH} has commits of other people, so voxform does not change it`);
+      const result = await project.accept();
+      expect(result.code).toBe(1);
+      expect(result.stdout).toContain(
+        `The branch ${BRANCH} has commits of other people, so voxform does not change it`,
+      );
       project.edit('day', { llm_config: { temperature: 0.5 } });
       expect((await project.accept()).code).toBe(0);
       expect(host.writes).toHaveLength(length);
@@ -288,9 +290,9 @@ describe('the branch of a request', () => {
       const { number: second = 0 } = host.requests.at(-1) ?? {};
       host.close(second);
       const { length } = host.writes;
-      const told = await project.accept();
-      expect(told.code).toBe(1);
-      expect(told.stdout).toContain('The pull request for this drift was closed manually and stays closed:');
+      const result = await project.accept();
+      expect(result.code).toBe(1);
+      expect(result.stdout).toContain('The pull request for this drift was closed manually and stays closed:');
       expect(host.writes).toHaveLength(length);
       project.edit('day', { llm_config: { temperature: 0.75 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
@@ -315,9 +317,9 @@ describe('the branch of a request', () => {
     const changed = AGENTS.replace('Our agents', 'All agents');
     await step('it reports a file that was changed only on the base', async () => {
       repository.push('main', { 'manifests/agents.yaml': changed });
-      const told = await project.accept();
-      expect(told.code).toBe(1);
-      expect(told.stdout).toContain(
+      const result = await project.accept();
+      expect(result.code).toBe(1);
+      expect(result.stdout).toContain(
         'these files differ between the branch main and the checkout: manifests/agents.yaml',
       );
       expect(repository.head(BRANCH)).toBe(before);
@@ -350,9 +352,9 @@ describe('the branch of a request', () => {
     expect(closed.stdout).toContain('The pull request for this drift was closed manually');
     project.edit('day', { llm_config: { temperature: 0.7 } });
     host.faults.push({ on: PUSH, answer: 'pass', act });
-    const told = await project.accept();
-    expect(told.code).toBe(1);
-    expect(told.stdout).toContain('has commits of other people');
+    const result = await project.accept();
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain('has commits of other people');
     expect(host.repository.head(BRANCH)).toBe(theirs);
   });
 
@@ -439,10 +441,10 @@ it('checks its prerequisites before it sends a request', async () => {
   expect(unset.stderr).toContain('the token GITHUB_TOKEN is not set');
   const some = await project.accept('Agent/day');
   expect(some).toMatchObject({ code: 64 });
-  const asked = await project.run('accept', '--pull-request');
-  expect(asked.stderr).toContain('approval needs a terminal');
+  const unapproved = await project.run('accept', '--pull-request');
+  expect(unapproved.stderr).toContain('approval needs a terminal');
   project.git('-C', project.clone, 'remote', 'remove', 'origin');
   expect((await project.accept()).stderr).toContain('the api_url for pull requests is unknown');
   expect(project.host.calls).toEqual([]);
-  expect(`${unset.stderr}${asked.stderr}`).not.toContain(TOKEN);
+  expect(`${unset.stderr}${unapproved.stderr}`).not.toContain(TOKEN);
 });

@@ -31,8 +31,8 @@ async function farPlatform(): Promise<FarPlatform> {
   const remote = await temporaryFolder();
   const { root } = workspace.folder;
   const git = (...args: string[]): string => {
-    const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
-    return execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe', encoding: 'utf8' }).trim();
+    const identity = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+    return execFileSync('git', [...identity, ...args], { cwd: root, stdio: 'pipe', encoding: 'utf8' }).trim();
   };
   beginRepository(remote.root, '[core]\n\tbare = true\n');
   const origin = `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote.root}\n`;

@@ -162,14 +162,14 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   });
 
   await step('JSON field names are in snake case', async () => {
-    const told = await json(acme);
-    expect(told).toMatchObject({
+    const document = await json(acme);
+    expect(document).toMatchObject({
       workspaces: [
         { address: acme, workspace_id: expect.any(String), plan: { id: plan, made_at: expect.any(String) } },
       ],
     });
     const names: string[] = [];
-    JSON.stringify(told, (name, value) => {
+    JSON.stringify(document, (name, value) => {
       names.push(name);
       return value;
     });

@@ -119,8 +119,8 @@ describe('get', () => {
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject([{ start_time: '2026-01-01T23:00:00.000Z' }]);
       const outside = { body: undefined, query: 20, ignored: 8 }[callFilters];
-      const said = /also sent (\d+) calls outside the date range/.exec(stderr.replaceAll(/\s+/g, ' '));
-      expect(said?.[1]).toBe(outside === undefined ? undefined : String(outside));
+      const match = /also sent (\d+) calls outside the date range/.exec(stderr.replaceAll(/\s+/g, ' '));
+      expect(match?.[1]).toBe(outside === undefined ? undefined : String(outside));
     },
   );
 
@@ -129,9 +129,9 @@ describe('get', () => {
     for (let index = 0; index < 21; index++) workspace.emulator.dashboard.recordCall({ agent_id: 'x' });
     const { code, stderr } = await workspace.run('get', 'calls', '--from', '2030-01-01');
     expect(code).toBe(1);
-    const said = stderr.replaceAll(/\s+/g, ' ');
-    expect(said).toContain('ignored the cursor, in the body and in the query, so only the first 20 calls');
-    expect(said).toContain('voxform get calls --limit 20');
+    const text = stderr.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('ignored the cursor, in the body and in the query, so only the first 20 calls');
+    expect(text).toContain('voxform get calls --limit 20');
     const { stdout } = await workspace.run('get', 'calls', '--limit', '20', '--output', 'json');
     expect(JSON.parse(stdout)).toHaveLength(20);
   });

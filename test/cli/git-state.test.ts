@@ -10,8 +10,8 @@ const STATE = '.voxform/test.state.json';
 const FILES = { 'manifests/a.yaml': agentManifest('day') };
 
 function git({ folder }: TestWorkspace, ...args: string[]): void {
-  const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
-  execFileSync('git', [...who, ...args], { cwd: folder.root, stdio: 'pipe' });
+  const identity = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+  execFileSync('git', [...identity, ...args], { cwd: folder.root, stdio: 'pipe' });
 }
 
 async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Promise<TestWorkspace> {

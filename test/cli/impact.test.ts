@@ -36,8 +36,8 @@ describe('voxform impact', () => {
       ...{ from: 1, to: 2, duration: { verdict: 'lower' } },
       shares: { session_outcome: { escalated: { verdict: 'lower' }, resolved: { verdict: 'higher' } } },
     });
-    const asked = workspace.emulator.requests.map(({ path }) => path.replace(/\?.*|\/01\w+/g, ''));
-    expect(asked).toEqual(['/api/v1/agents/versions', ...Array(10).fill('/api/v1/call-histories')]);
+    const paths = workspace.emulator.requests.map(({ path }) => path.replace(/\?.*|\/01\w+/g, ''));
+    expect(paths).toEqual(['/api/v1/agents/versions', ...Array(10).fill('/api/v1/call-histories')]);
 
     const text = (await workspace.run('impact', 'Agent/day')).stdout;
     expect(text).toMatch(/session_outcome=escalated +\d+\.\d% +\d+\.\d% +-\d+(\.\d)? points \(-[\d.]+ to -[\d.]+\)/);

@@ -459,12 +459,12 @@ spec: { number: "+4930111", nickname: Main }
     };
     await using h = await migrationProject(files, '    skip: [Agent/c]\n');
     const there = h.empty.dashboard;
-    const taken = await fetch(`${h.empty.url}/api/v1/numbers`, {
+    const created = await fetch(`${h.empty.url}/api/v1/numbers`, {
       method: 'POST',
       headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
       body: JSON.stringify({ number: '+4930111', nickname: 'Main' }),
     });
-    expect(taken.status).toBe(201);
+    expect(created.status).toBe(201);
     const first = await h.migrate();
     expect(first, flat(first)).toMatchObject({ code: 0 });
     expect(flat(first)).toContain('- already in new: imported, not created PhoneNumber/main');

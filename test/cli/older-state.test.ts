@@ -19,8 +19,8 @@ async function olderState({ backups }: { readonly backups: boolean }): Promise<O
   const workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
   const { root } = workspace.folder;
   const git = (...args: string[]): void => {
-    const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
-    execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe' });
+    const identity = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+    execFileSync('git', [...identity, ...args], { cwd: root, stdio: 'pipe' });
   };
   const run = (...args: string[]) => workspace.runWith({ XDG_STATE_HOME: path.join(root, 'state-home') }, ...args);
   await run(...APPLY);
@@ -95,9 +95,9 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
   it('is written with --allow-older-state, and is current afterwards', { tags: ['long'] }, async () => {
     await using older = await olderState(given);
     const { run, webhookId } = older;
-    const taken = await run('import', 'Webhook/hook', webhookId, '--allow-older-state');
-    expect(flat(taken.stderr)).toContain('warning: the state');
-    expect(taken.code).toBe(0);
+    const imported = await run('import', 'Webhook/hook', webhookId, '--allow-older-state');
+    expect(flat(imported.stderr)).toContain('warning: the state');
+    expect(imported.code).toBe(0);
     const applied = await run(...APPLY);
     expect([applied.code, applied.stderr.includes('older')]).toEqual([0, false]);
     const { serial } = JSON.parse((await run('state', 'pull')).stdout) as { serial: number };
@@ -142,8 +142,8 @@ describe('a state in two checkouts of one machine', () => {
     const elsewhere = { XDG_STATE_HOME: path.join(root, 'elsewhere') };
     await workspace.runWith(elsewhere, 'state', 'mv', 'Agent/day', 'Agent/dusk');
     expect((await run('-C', other, 'state', 'mv', 'Agent/day', 'Agent/dawn')).code).toBe(0);
-    const told = await run('plan');
-    expect(flat(told.stderr)).toContain('(serial 2) differs from');
-    expect(flat(told.stderr)).toContain('which has the same serial');
+    const plan = await run('plan');
+    expect(flat(plan.stderr)).toContain('(serial 2) differs from');
+    expect(flat(plan.stderr)).toContain('which has the same serial');
   });
 });

@@ -196,12 +196,12 @@ describe('several workspaces', () => {
   });
 
   it('are named with the variable that overrides the key of one of them', async () => {
-    const told = async (key: string, ...args: readonly string[]) =>
+    const notesOf = async (key: string, ...args: readonly string[]) =>
       (await two.run(args, { VOXFORM_API_KEY: key })).stderr.replace(/\s+/g, ' ').match(/Using [^.]*\./g);
     const note = 'Using VOXFORM_API_KEY instead of STAGING_KEY, the api_key of the workspace staging.';
-    expect(await told('another', 'plan', '-w', 'staging')).toEqual([note]);
-    expect(await told(ENV.STAGING_KEY, 'plan', '-w', 'staging')).toBeNull();
-    expect(await told('another', 'state', 'list', '-w', 'staging')).toBeNull();
+    expect(await notesOf('another', 'plan', '-w', 'staging')).toEqual([note]);
+    expect(await notesOf(ENV.STAGING_KEY, 'plan', '-w', 'staging')).toBeNull();
+    expect(await notesOf('another', 'state', 'list', '-w', 'staging')).toBeNull();
   });
 
   it('share one exit code', async () => {

@@ -196,8 +196,8 @@ describe('commands that edit the state', () => {
     const edited = (await workspace.run('state', 'pull')).stdout.replace('"Agent/day"', '"Agent/dawn"');
     await workspace.folder.write('.voxform/test.state.json', edited);
     await workspace.folder.write('edited.json', edited);
-    const told = await workspace.run('state', 'list');
-    expect([told.code, told.stderr.replace(/\s+/g, ' ')]).toEqual([1, expect.stringContaining('its digest')]);
+    const list = await workspace.run('state', 'list');
+    expect([list.code, list.stderr.replace(/\s+/g, ' ')]).toEqual([1, expect.stringContaining('its digest')]);
     await cp(path.join(state, `test.state.json.backup-${now.serial}`), path.join(state, 'test.state.json'));
     expect((await workspace.run('state', 'push', 'edited.json')).code).toBe(0);
     expect((await rowsOf(workspace)).map(({ address }) => address)).toEqual(['Agent/dawn']);

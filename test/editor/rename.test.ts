@@ -39,11 +39,11 @@ async function renaming({ root, from, to, ...options }: RenameOptions): Promise<
 }
 
 /** Renames a resource on the disk. Returns the notes about rules. */
-async function rename(asked: RenameOptions): Promise<readonly string[]> {
-  const result = await renaming(asked);
+async function rename(options: RenameOptions): Promise<readonly string[]> {
+  const result = await renaming(options);
   if ('refused' in result) throw new Error(result.refused);
   for (const [file, edits] of Map.groupBy(result.edits, (each) => each.file)) {
-    const at = path.join(asked.root, file);
+    const at = path.join(options.root, file);
     const before = readFileSync(at, 'utf8');
     const mark = before.startsWith('\ufeff') ? '\ufeff' : '';
     writeFileSync(at, mark + applySplices(before.slice(mark.length), edits));
@@ -57,9 +57,9 @@ const DAY = { 'manifests/day.yaml': manifest('Agent', 'day', '') };
 async function refusal(files: Record<string, string>, to: string): Promise<string> {
   using project = new TemporaryProject(DAY);
   const before = { 'voxform.yaml': PLAIN_PROJECT, ...DAY };
-  const asked = { root: project.root, from: 'Agent/day', to, workspace: 'test', before };
+  const options = { root: project.root, from: 'Agent/day', to, workspace: 'test', before };
   for (const file of Object.keys(files)) project.write({ [file]: '' });
-  const result = await renaming({ ...asked, texts: { ...DAY, ...files } });
+  const result = await renaming({ ...options, texts: { ...DAY, ...files } });
   return 'refused' in result ? result.refused : 'nothing';
 }
 
@@ -134,19 +134,19 @@ describe('rename', () => {
       'manifests/day.yaml': manifest('Agent', 'day', ''),
       [file]: before,
     });
-    const asked = {
+    const options = {
       root: project.root,
       from: 'Agent/day',
       to: is === 'skip' ? 'early-day' : 'night',
       workspace: 'test',
     };
-    await rename(asked);
+    await rename(options);
     const read = (name: string): string => readFileSync(path.join(project.root, name), 'utf8');
-    const expected = before.replaceAll(/(?<=Agent\/|"other", ")day/g, asked.to);
+    const expected = before.replaceAll(/(?<=Agent\/|"other", ")day/g, options.to);
     expect(read(file)).toBe(expected);
     expect(expected).not.toBe(before);
     expect(read('manifests/day.yaml')).toContain('previous_names:\n    - day\n');
-    const back = { ...asked, from: `Agent/${asked.to}`, to: 'day' };
+    const back = { ...options, from: `Agent/${options.to}`, to: 'day' };
     await rename(back);
     expect(read(file)).toBe(before);
     expect(read('manifests/day.yaml')).toBe(manifest('Agent', 'day', ''));
@@ -159,11 +159,11 @@ describe('rename', () => {
     ['on', 'on'],
   ])('writes %s as a string', async (to, expected) => {
     using project = new TemporaryProject(DAY);
-    const asked = { root: project.root, workspace: 'test' };
-    await rename({ ...asked, from: 'Agent/day', to });
+    const options = { root: project.root, workspace: 'test' };
+    await rename({ ...options, from: 'Agent/day', to });
     const read = (): string => readFileSync(path.join(project.root, 'manifests/day.yaml'), 'utf8');
     expect(read()).toContain(`name: ${expected}\n`);
-    await rename({ ...asked, from: `Agent/${to}`, to: 'day' });
+    await rename({ ...options, from: `Agent/${to}`, to: 'day' });
     expect(read()).toBe(DAY['manifests/day.yaml']);
   });
 
@@ -208,8 +208,8 @@ describe('rename', () => {
       ...files,
       'manifests/hook.yaml': manifest('Webhook', 'evening', 'url: https://example.com'),
     });
-    const asked = { root: project.root, from: 'Agent/day', to: 'night', workspace: 'test' };
-    expect(await rename(asked)).toEqual([
+    const options = { root: project.root, from: 'Agent/day', to: 'night', workspace: 'test' };
+    expect(await rename(options)).toEqual([
       'voxform.yaml:9: day in the rule named was renamed.',
       'voxform.yaml:10: day in the rule of-any-kind was renamed.',
       'voxform.yaml:11: day in the rule of-a-text was unchanged.',
@@ -296,8 +296,8 @@ describe('rename', () => {
   it('uses the text of open files instead of the files on the disk', async () => {
     using project = new TemporaryProject({ 'manifests/day.yaml': manifest('Agent', 'day', '') });
     const texts = { 'manifests/day.yaml': `${manifest('Agent', 'day', '')}---\nkind: [` };
-    const asked = { root: project.root, from: 'Agent/day', to: 'night', workspace: 'test', texts };
-    expect(await renaming(asked)).toMatchObject({ refused: expect.stringContaining('cannot be read') });
+    const options = { root: project.root, from: 'Agent/day', to: 'night', workspace: 'test', texts };
+    expect(await renaming(options)).toMatchObject({ refused: expect.stringContaining('cannot be read') });
   });
 });
 
@@ -356,8 +356,8 @@ describe('a rename of any example', () => {
     const [{ address, kind, metadata, source }] = declarations as [(typeof declarations)[number]];
     const text = textOf(source.file) ?? '';
     writeFileSync(path.join(root, source.file), text.replace(`name: ${metadata.name}`, 'name: another'));
-    const asked = { root, workspace: 'local', from: `${kind.name}/another`, to: metadata.name };
-    expect(await renaming(asked)).toEqual({
+    const options = { root, workspace: 'local', from: `${kind.name}/another`, to: metadata.name };
+    expect(await renaming(options)).toEqual({
       refused: `the state of local has another record under ${address}; choose another name`,
     });
   });

@@ -70,10 +70,10 @@ describe('pageOf', () => {
         request: { per_page: 100, cursor },
         behaviour: { ...behaviour, meta, pages: { most: 2, overlap: 1 } },
       });
-    const seen = [read()];
-    for (let next = seen[0]?.meta.next_cursor; typeof next === 'string'; next = seen.at(-1)?.meta.next_cursor)
-      seen.push(read(next));
-    expect(seen.map(({ data }) => data)).toEqual([
+    const pages = [read()];
+    for (let next = pages[0]?.meta.next_cursor; typeof next === 'string'; next = pages.at(-1)?.meta.next_cursor)
+      pages.push(read(next));
+    expect(pages.map(({ data }) => data)).toEqual([
       [1, 2],
       [2, 3, 4],
       [4, 5],

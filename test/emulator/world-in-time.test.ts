@@ -92,8 +92,8 @@ describe('a data file', () => {
   it('is written while the emulator runs', async () => {
     await using emulator = await startEmulator({ dataFile: path });
     const id = await newAgent(emulator);
-    const kept = async () => (await loadWorldData(path))?.records.agents.map((agent) => agent.id);
-    await expect.poll(kept).toEqual([id]);
+    const storedIds = async () => (await loadWorldData(path))?.records.agents.map((agent) => agent.id);
+    await expect.poll(storedIds).toEqual([id]);
   });
 
   it('is reported at startup if it cannot be written', async () => {

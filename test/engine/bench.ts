@@ -212,9 +212,9 @@ export class Bench implements AsyncDisposable {
 
   /** Returns the requests that the platform received since the previous call. */
   requests(): readonly ReceivedRequest[] {
-    const seen = this.emulator.requests;
+    const requests = this.emulator.requests;
     this.emulator.clearRequests();
-    return seen;
+    return requests;
   }
 
   /** Returns the POSTs and PUTs since the last call of `requests`, as `METHOD path` with ids. */

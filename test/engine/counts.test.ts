@@ -41,43 +41,43 @@ it('apply sends one request per create and read, and syncs concurrent creates on
     if (started === AT_ONCE) together.resolve(syncs());
     await together.promise;
   }
-  const w = await Bench.open({}, { files, onRequest });
+  const bench = await Bench.open({}, { files, onRequest });
   const methods = (): Record<string, number> => {
     const counts: Record<string, number> = {};
-    for (const { method } of w.requests()) counts[method] = (counts[method] ?? 0) + 1;
+    for (const { method } of bench.requests()) counts[method] = (counts[method] ?? 0) + 1;
     return counts;
   };
 
-  await w.apply(agents, { concurrency: AT_ONCE });
+  await bench.apply(agents, { concurrency: AT_ONCE });
   expect(await together.promise, 'syncs before the first POSTs').toBe(1);
   expect(methods()).toEqual({ POST: agents.length });
   expect(syncs(), 'at most an intent and an outcome per create').toBeLessThanOrEqual(2 * agents.length);
-  const written = renamedTo.filter((each) => each === w.statePath);
+  const written = renamedTo.filter((each) => each === bench.statePath);
   expect(written, 'once before the first reference to it, once at the end').toHaveLength(2);
 
   const before = syncs();
-  await w.apply(agents, { concurrency: AT_ONCE });
+  await bench.apply(agents, { concurrency: AT_ONCE });
   expect(methods()).toEqual({ GET: agents.length });
-  expect([syncs(), renamedTo.filter((each) => each === w.statePath).length]).toEqual([before, written.length]);
+  expect([syncs(), renamedTo.filter((each) => each === bench.statePath).length]).toEqual([before, written.length]);
 });
 
 it('plan reads each record once, and each page of the lists that manifests use', async () => {
-  const w = await Bench.open();
-  w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+  const bench = await Bench.open();
+  bench.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
   const answering = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
   const desired = [
     ...agents.slice(0, 5).map(({ name }) => agent(name, answering)),
     ...Array.from({ length: 101 }, (_, index) => number(`n${index}`, { number: `+4930${1000 + index}` })),
     webhook('h'),
   ];
-  await w.plan(desired);
-  const reads = w.requests().length;
-  await w.apply(desired);
-  expect(w.writes).toHaveLength(107);
-  expect(w.requests()).toHaveLength(107 + reads);
+  await bench.plan(desired);
+  const reads = bench.requests().length;
+  await bench.apply(desired);
+  expect(bench.writes).toHaveLength(107);
+  expect(bench.requests()).toHaveLength(107 + reads);
 
-  await w.plan(desired);
-  const paths = w.requests().map(({ method, path }) => `${method} ${path}`);
+  await bench.plan(desired);
+  const paths = bench.requests().map(({ method, path }) => `${method} ${path}`);
   expect(paths).toHaveLength(5 + 1 + 2 + 1);
   expect(new Set(paths).size).toBe(paths.length);
   expect(paths.join()).not.toContain('/users');

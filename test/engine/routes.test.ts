@@ -6,28 +6,28 @@ import { agent, number, ref, secret } from './resources.ts';
 const talking = (temperature: number) => agent('a', { llm_config: { temperature } });
 
 /** Returns an applied agent, and this number of undeclared numbers with an inbound link to it. */
-async function reached(numbers: number): Promise<{ w: Bench; id: string; linked: string[] }> {
-  const w = await Bench.applied([talking(0.1), agent('other')]);
-  const id = await w.idOf('Agent/a');
+async function reached(numbers: number): Promise<{ bench: Bench; id: string; linked: string[] }> {
+  const bench = await Bench.applied([talking(0.1), agent('other')]);
+  const id = await bench.idOf('Agent/a');
   const linked: string[] = [];
   for (let index = 0; index < numbers; index++) {
-    const created = await w.client.numbers.create({ number: `+4930${100 + index}`, nickname: `Desk ${index}` });
-    w.emulator.dashboard.linkNumber(created.id, { inbound_agent_id: id });
+    const created = await bench.client.numbers.create({ number: `+4930${100 + index}`, nickname: `Desk ${index}` });
+    bench.emulator.dashboard.linkNumber(created.id, { inbound_agent_id: id });
     linked.push(created.id);
   }
-  w.requests();
-  return { w, id, linked };
+  bench.requests();
+  return { bench, id, linked };
 }
 
-function listings(w: Bench): string[] {
-  return w.emulator.requests.flatMap(({ path }) => (/^\/api\/v1\/numbers\b/.test(path) ? [path] : []));
+function listings(bench: Bench): string[] {
+  return bench.emulator.requests.flatMap(({ path }) => (/^\/api\/v1\/numbers\b/.test(path) ? [path] : []));
 }
 
 describe('the routes to a changed record', () => {
   it('are read once from every page of the list, with their directions', async () => {
-    const { w, id, linked } = await reached(101);
-    w.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: id, outbound_agent_id: id });
-    const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
+    const { bench, id, linked } = await reached(101);
+    bench.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: id, outbound_agent_id: id });
+    const plan = await bench.plan([talking(0.2), agent('other')], { routes: true });
     const { routes = [] } = at(plan, 'Agent/a');
     expect(routes).toHaveLength(101);
     expect(routes[0]).toEqual({
@@ -38,36 +38,36 @@ describe('the routes to a changed record', () => {
       ways: ['inbound', 'outbound'],
     });
     expect(at(plan, 'Agent/other')).not.toHaveProperty('routes');
-    expect(listings(w)).toHaveLength(2);
-    expect(new Set(listings(w)).size).toBe(2);
-    expect(w.emulator.requests, 'two agents and two pages').toHaveLength(4);
+    expect(listings(bench)).toHaveLength(2);
+    expect(new Set(listings(bench)).size).toBe(2);
+    expect(bench.emulator.requests, 'two agents and two pages').toHaveLength(4);
   });
 
   it('are not read without changes or without the option', async () => {
-    const { w } = await reached(1);
-    await w.plan([talking(0.1), agent('other')], { routes: true });
-    await w.plan([talking(0.2), agent('other')]);
-    await w.plan([talking(0.1), agent('other'), agent('new')], { routes: true });
-    expect(listings(w)).toEqual([]);
+    const { bench } = await reached(1);
+    await bench.plan([talking(0.1), agent('other')], { routes: true });
+    await bench.plan([talking(0.2), agent('other')]);
+    await bench.plan([talking(0.1), agent('other'), agent('new')], { routes: true });
+    expect(listings(bench)).toEqual([]);
   });
 
   it('are taken from a list that the plan has read', async () => {
-    const { w, linked } = await reached(1);
+    const { bench, linked } = await reached(1);
     const desired = [talking(0.2), agent('other'), number('desk', { number: '+4930100', nickname: 'Desk 0' })];
-    const plan = await w.plan(desired, { routes: true });
+    const plan = await bench.plan(desired, { routes: true });
     expect(at(plan, 'Agent/a').routes).toMatchObject([{ id: linked[0], address: 'PhoneNumber/desk' }]);
-    expect(listings(w)).toHaveLength(1);
+    expect(listings(bench)).toHaveLength(1);
   });
 
   it('include links that a manual step will move', async () => {
-    const { w, linked } = await reached(1);
+    const { bench, linked } = await reached(1);
     const desired = [
       talking(0.1),
       agent('other'),
       number('desk', { number: '+4930100', inbound_agent_id: ref('Agent/other') }),
       number('new', { number: '+4930999', inbound_agent_id: ref('Agent/other') }),
     ];
-    const plan = await w.plan(desired, { routes: true });
+    const plan = await bench.plan(desired, { routes: true });
     const desk = { id: linked[0], address: 'PhoneNumber/desk' };
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop' });
     expect(at(plan, 'Agent/a').routes).toMatchObject([{ ...desk, ways: ['inbound'], leaving: ['inbound'] }]);
@@ -78,22 +78,22 @@ describe('the routes to a changed record', () => {
   });
 
   it('are not known without a refresh', async () => {
-    const { w } = await reached(1);
-    const plan = await w.plan([talking(0.2), agent('other')], { routes: true, refresh: false });
+    const { bench } = await reached(1);
+    const plan = await bench.plan([talking(0.2), agent('other')], { routes: true, refresh: false });
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
     expect(at(plan, 'Agent/a')).not.toHaveProperty('routes');
     expect(plan.warnings.filter(({ address }) => address === null)).toEqual([
       { address: null, message: expect.stringContaining('not known: a plan without refresh does not read them') },
     ]);
-    expect(listings(w)).toEqual([]);
+    expect(listings(bench)).toEqual([]);
   });
 
   it('are the numbers of the agent itself if the list is refused', async () => {
-    const { w, id, linked } = await reached(2);
+    const { bench, id, linked } = await reached(2);
     const refused = { match: { method: 'GET', path: '/api/v1/numbers' }, fault: { status: 403 } } as const;
     const refusedPlan = async () => {
-      w.emulator.faults.add(refused);
-      return w.plan([talking(0.2), agent('other')], { routes: true });
+      bench.emulator.faults.add(refused);
+      return bench.plan([talking(0.2), agent('other')], { routes: true });
     };
     const plan = await refusedPlan();
     const base = { kind: 'PhoneNumber', address: null, ways: ['linked'] };
@@ -106,14 +106,17 @@ describe('the routes to a changed record', () => {
     expect(ofNumbers(plan)).toEqual([expect.stringMatching(/inbound or outbound.*is not known.*answered 403/)]);
     // The API document does not specify the form of an item.
     const body = { data: { id, numbers: ['+4930100', 4930101, null] } };
-    w.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body } });
+    bench.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body } });
     const bare = await refusedPlan();
     expect(at(bare, 'Agent/a').routes?.map(({ id, label }) => [id, label])).toEqual([
       [null, '+4930100'],
       [null, '4930101'],
     ]);
     const hiding = { data: { id } };
-    w.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body: hiding } });
+    bench.emulator.faults.add({
+      match: { method: 'GET', pattern: `/agents/${id}` },
+      fault: { status: 200, body: hiding },
+    });
     const hidden = await refusedPlan();
     expect(at(hidden, 'Agent/a')).not.toHaveProperty('routes');
     expect(ofNumbers(hidden)).toEqual([
@@ -122,31 +125,31 @@ describe('the routes to a changed record', () => {
   });
 
   it('contain no field that is secret in a manifest or in the state', async () => {
-    const { w } = await reached(2);
+    const { bench } = await reached(2);
     const hidden = number('desk', { number: '+4930100', nickname: secret('KEY', 'Desk 0') });
     const open = number('desk', { number: '+4930100', nickname: 'Desk 0' });
     const labels = async (desk: Resource) => {
-      const plan = await w.plan([talking(0.2), agent('other'), desk], { routes: true });
+      const plan = await bench.plan([talking(0.2), agent('other'), desk], { routes: true });
       expect(JSON.stringify(plan)).not.toContain('Desk 0');
       return at(plan, 'Agent/a').routes?.map(({ label }) => label);
     };
-    w.secrets.KEY = 'Desk 0';
+    bench.secrets.KEY = 'Desk 0';
     expect(await labels(hidden), 'before it is adopted').toEqual(['+4930100', '+4930101 (Desk 1)']);
-    await w.apply([talking(0.1), agent('other'), hidden]);
+    await bench.apply([talking(0.1), agent('other'), hidden]);
     expect(await labels(hidden)).toEqual(['+4930100', '+4930101 (Desk 1)']);
-    expect((await w.plan([talking(0.2), agent('other'), open], { routes: true })).resources).toContainEqual(
+    expect((await bench.plan([talking(0.2), agent('other'), open], { routes: true })).resources).toContainEqual(
       expect.objectContaining({ routes: [expect.objectContaining({ label: '+4930100' }), expect.anything()] }),
     );
   });
 
   it('do not make a saved plan stale, and are not read again for it', async () => {
-    const { w, linked } = await reached(1);
-    const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
+    const { bench, linked } = await reached(1);
+    const plan = await bench.plan([talking(0.2), agent('other')], { routes: true });
     expect(at(reread(plan), 'Agent/a').routes).toHaveLength(1);
-    w.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: null });
-    w.requests();
-    expect(outcomes(await w.applySaved(plan))).toEqual({ 'Agent/a': 'done' });
-    expect(listings(w)).toEqual([]);
-    expect(actionsIn(await w.plan([talking(0.2), agent('other')], { routes: true }))).toEqual([]);
+    bench.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: null });
+    bench.requests();
+    expect(outcomes(await bench.applySaved(plan))).toEqual({ 'Agent/a': 'done' });
+    expect(listings(bench)).toEqual([]);
+    expect(actionsIn(await bench.plan([talking(0.2), agent('other')], { routes: true }))).toEqual([]);
   });
 });

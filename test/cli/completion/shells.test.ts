@@ -124,8 +124,8 @@ describe('fish', () => {
     `completes the typed line${isHere ? '' : ' (NOT RUN: fish IS MISSING)'}`,
     { tags: ['long'] },
     async () => {
-      const asked = cases.map(({ typed }) => `complete -C '${typed}' | string replace -r '\\t.*' ''`);
-      const script = ['voxform completion fish | source', ...asked.map((ask) => `echo "<<"(${ask})">>"`)];
+      const completions = cases.map(({ typed }) => `complete -C '${typed}' | string replace -r '\\t.*' ''`);
+      const script = ['voxform completion fish | source', ...completions.map((ask) => `echo "<<"(${ask})">>"`)];
       const shown = await new Promise<string>((resolve, reject) =>
         execFile(
           'fish',

@@ -22,9 +22,9 @@ it('apply imports and updates an existing agent with any fields and any returned
       const adopted = manifest('Agent/a', ours, { id });
       const { results } = await bench.apply([adopted]);
       // A platform that trims keeps the old value of a string that only differs in surrounding spaces.
-      const kept = behaviour.normalise?.trim ? { notApplied: expect.any(Array) } : {};
+      const ignored = behaviour.normalise?.trim ? { notApplied: expect.any(Array) } : {};
       const done = { status: 'done', id };
-      expect([[['Agent/a', done]], [['Agent/a', { ...done, ...kept }]]]).toContainEqual([...results]);
+      expect([[['Agent/a', done]], [['Agent/a', { ...done, ...ignored }]]]).toContainEqual([...results]);
       bench.requests();
       expect(actionsOf(await bench.plan([adopted]))).toEqual({ 'Agent/a': 'noop' });
       expect((await bench.apply([adopted])).results.size).toBe(0);

@@ -47,7 +47,7 @@ describe('runGraph', () => {
           const started: string[] = [];
           const finished = new Set<string>();
           let running = 0;
-          let most = 0;
+          let maxRunning = 0;
           const results = await runGraph(nodes, {
             concurrency: () => concurrency,
             halted: () => undefined,
@@ -55,7 +55,7 @@ describe('runGraph', () => {
               started.push(address);
               for (const each of ancestors(nodes, address)) expect(finished).toContain(each);
               running += 1;
-              most = Math.max(most, running);
+              maxRunning = Math.max(maxRunning, running);
               await turns(waits.next().value ?? 0);
               running -= 1;
               if (waits.next().value % 2 === 1) free();
@@ -66,9 +66,9 @@ describe('runGraph', () => {
           });
           expect([...started].sort()).toEqual(nodes.map(({ address }) => address).sort());
           expect(results.size).toBe(nodes.length);
-          expect(most).toBeLessThanOrEqual(concurrency);
+          expect(maxRunning).toBeLessThanOrEqual(concurrency);
           if (nodes.filter(({ dependsOn }) => dependsOn.length === 0).length >= concurrency) {
-            expect(most).toBe(Math.min(concurrency, nodes.length));
+            expect(maxRunning).toBe(Math.min(concurrency, nodes.length));
           }
         },
       ),

@@ -17,25 +17,25 @@ function found(record: Omit<ShownRecord, 'id'>, published?: PublishedRecord) {
 }
 
 describe('the reason of an update', () => {
-  const seen = { name: 'a', tts_config: { speed: 'fast', emotion: 'calm' } };
+  const current = { name: 'a', tts_config: { speed: 'fast', emotion: 'calm' } };
   const recorded = { name: 'a', 'tts_config.speed': 'fast', 'tts_config.emotion': 'calm' };
   const state = stateOf({ 'Agent/a': entryOf(recorded) });
   it.each([
-    { reason: 'the manifest changed', spec: { tts_config: { speed: 'slow', emotion: 'calm' } }, record: seen },
+    { reason: 'the manifest changed', spec: { tts_config: { speed: 'slow', emotion: 'calm' } }, record: current },
     {
       reason: 'the platform drifted from the manifest',
       spec: { tts_config: { speed: 'fast', emotion: 'calm' } },
-      record: { ...seen, tts_config: { speed: 'slow', emotion: 'calm' } },
+      record: { ...current, tts_config: { speed: 'slow', emotion: 'calm' } },
     },
     {
       reason: 'the manifest changed, and other fields drifted',
       spec: { tts_config: { speed: 'slow', emotion: 'calm' } },
-      record: { ...seen, tts_config: { speed: 'fast', emotion: 'wild' } },
+      record: { ...current, tts_config: { speed: 'fast', emotion: 'wild' } },
     },
     {
       reason: "the manifest and the platform both changed: this overwrites someone else's change",
       spec: { tts_config: { speed: 'slow', emotion: 'calm' } },
-      record: { ...seen, tts_config: { speed: 'slower', emotion: 'calm' } },
+      record: { ...current, tts_config: { speed: 'slower', emotion: 'calm' } },
     },
   ])('is correct: $reason', ({ reason, spec, record }) => {
     const planned = plan({ resources: [agent('a', spec)], state, observed: found(record) });
