@@ -11,7 +11,7 @@ function run(server: SimulatedServer, requests = 8000, seed = 1): Answer[] {
   return simulate(new AdaptiveLimit(idle), server, { requests, seed });
 }
 
-/** The second half: by then it is settled. */
+/** Returns the second half, when the limit has settled. */
 function settled(answers: readonly Answer[]): readonly Answer[] {
   return answers.slice(answers.length / 2);
 }
@@ -20,7 +20,7 @@ function highest(answers: readonly Answer[]): number {
   return Math.max(...answers.map(({ limit }) => limit));
 }
 
-/** Largest share of refusals among any 500 answers in a row. */
+/** Returns the largest share of refusals among any 500 consecutive responses. */
 function worstShare(answers: readonly Answer[]): number {
   let [refused, worst] = [0, 0];
   for (const [index, { isRefused }] of answers.entries()) {
@@ -30,7 +30,7 @@ function worstShare(answers: readonly Answer[]): number {
   return worst;
 }
 
-/** Milliseconds for so many answers with the best number of requests at once. */
+/** Returns the milliseconds for this number of responses at the best concurrency. */
 function best(answers: number, latency: number, atOnce: number): number {
   return (answers / atOnce) * latency;
 }
@@ -39,8 +39,8 @@ function timeOf(answers: readonly Answer[]): number {
   return answers.at(-1)?.time ?? Number.NaN;
 }
 
-describe('a limit that finds itself', () => {
-  it('starts at 16 and goes to 64 on a server that keeps up, and no further', () => {
+describe('automatic limit', () => {
+  it('starts at 16 and rises to 64 on a fast server, and no further', () => {
     const answers = run({ latency: twenty, noise: 0.1 }, 10_000);
     expect(answers[0]?.limit).toBe(16);
     expect(answers.slice(0, 1000).at(-1)?.limit).toBe(MAX_AUTO_CONCURRENCY);
@@ -66,7 +66,7 @@ describe('a limit that finds itself', () => {
   const refusing = [1, 2, 4, 12, 16, 20, 40, 50, 63, 64, 100].flatMap((k) =>
     [0, 0.3, 0.6].map((noise) => ({ k, noise })),
   );
-  it.each(refusing)('is seldom refused past $k at once, noise $noise', ({ k, noise }) => {
+  it.each(refusing)('is seldom refused above $k at once, noise $noise', ({ k, noise }) => {
     const server = { latency: twenty, noise, refusesPast: () => k };
     const answers = settled(run(server, 8000, k));
     expect(worstShare(answers)).toBeLessThanOrEqual(0.05);
@@ -75,14 +75,14 @@ describe('a limit that finds itself', () => {
   });
 
   const slowing = [2, 3, 4, 8, 11, 12, 16, 20, 30, 40].flatMap((k) => [0, 0.2, 0.4].map((noise) => ({ k, noise })));
-  it.each(slowing)('stays near $k where more at once only wait, noise $noise', ({ k, noise }) => {
+  it.each(slowing)('stays near $k if more requests at once only wait, noise $noise', ({ k, noise }) => {
     const answers = run({ latency: twenty, noise, worksAt: () => k }, 16_000, k);
     expect(highest(settled(answers))).toBeLessThanOrEqual(1.5 * k);
     if (k >= 16) expect(highest(answers)).toBeLessThanOrEqual(1.5 * k);
     expect(timeOf(answers)).toBeLessThan(1.25 * best(16_000, 20, k) * Math.exp(noise ** 2 / 2));
   });
 
-  it('holds both for any server, seed and latency', { tags: ['long'] }, () => {
+  it('satisfies both for any server, seed and latency', { tags: ['long'] }, () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 48 }),
@@ -102,12 +102,12 @@ describe('a limit that finds itself', () => {
   });
 });
 
-describe('a server that changes', () => {
+describe('server that changes', () => {
   const changes = (time: number): number => (time < 4000 ? 40 : time < 16_000 ? 8 : 50);
   const at = (answers: readonly Answer[], from: number, to: number) =>
     answers.filter(({ time }) => time >= from && time < to);
 
-  it('that works at fewer, then at more, is followed', () => {
+  it('that first serves fewer, then more requests at once is followed', () => {
     const answers = run({ latency: twenty, noise: 0.1, worksAt: changes }, 40_000);
     expect(highest(at(answers, 0, 4000))).toBeLessThanOrEqual(60);
     expect(highest(at(answers, 10_000, 16_000))).toBeLessThanOrEqual(12);
@@ -116,7 +116,7 @@ describe('a server that changes', () => {
     expect(Math.min(...later.map(({ limit }) => limit))).toBeGreaterThanOrEqual(32);
   });
 
-  it('that refuses past fewer, then past more, is followed', () => {
+  it('that first refuses above fewer, then above more requests is followed', () => {
     const answers = run({ latency: twenty, noise: 0.1, refusesPast: changes }, 40_000);
     const few = at(answers, 7500, 16_000);
     expect(worstShare(few)).toBeLessThanOrEqual(0.05);
@@ -143,7 +143,7 @@ describe('a server that changes', () => {
     expect(highest(run({ latency: twenty, noise: 0.1, worksAt }, 12_000).slice(-2000))).toBeLessThanOrEqual(15);
   });
 
-  it('that speeds up after our own thread was busy does not draw the limit up', () => {
+  it('that speeds up after our own thread was busy does not raise the limit', () => {
     let busy = 1;
     const limit = new AdaptiveLimit(() => busy);
     simulate(limit, { latency: () => 60, noise: 0.2, worksAt: () => 12 }, { requests: 3000 });
@@ -153,29 +153,29 @@ describe('a server that changes', () => {
     expect(highest(answers.slice(1500))).toBeLessThanOrEqual(18);
   });
 
-  it('which only becomes farther away loses no request at once for long', () => {
+  it('with a higher network latency reduces the limit only briefly', () => {
     const answers = run({ latency: (time) => (time < 1500 ? 20 : 60), noise: 0.2 }, 12_000);
     expect(answers.slice(-6000).filter(({ limit }) => limit >= 51)).toHaveLength(6000);
   });
 });
 
-describe('a server that keeps up, but', () => {
+describe('fast server that', () => {
   const wave = (middle: number, height: number, period: number) => (time: number) =>
     middle + height * Math.sin((2 * Math.PI * time) / period);
   const wobbling = [
     ...[500, 1000, 5000].map((period) => ({
-      reason: `is 30 % slower and quicker in ${period} ms`,
+      reason: `is 30 % slower and faster in ${period} ms`,
       latency: wave(20, 6, period),
     })),
     { reason: 'takes 15 to 60 ms, in 2 s', latency: wave(37.5, 22.5, 2000) },
     ...[300, 1000, 10_000].map((memory) => ({
-      reason: `has noise that it remembers for ${memory} ms`,
+      reason: `has correlated noise for ${memory} ms`,
       latency: twenty,
       slowNoise: { deviation: 0.35, memory },
     })),
     { reason: 'stalls for a tenth of each half second', latency: (time: number) => (time % 500 < 50 ? 80 : 20) },
   ];
-  it.each(wobbling)('$reason, keeps nearly all of the first limit', { tags: ['long'] }, ({ reason, ...server }) => {
+  it.each(wobbling)('$reason keeps nearly all of the initial limit', { tags: ['long'] }, ({ reason, ...server }) => {
     for (const seed of [1, 2, 3]) {
       const answers = run({ noise: 0.2, ...server }, 20_000, seed);
       expect(Math.min(...answers.map(({ limit }) => limit))).toBeGreaterThanOrEqual(10);
@@ -184,7 +184,7 @@ describe('a server that keeps up, but', () => {
     }
   });
 
-  it.each([0.01, 0.003])('a share of %d of the requests hangs: the limit comes back', (hangs) => {
+  it.each([0.01, 0.003])('recovers the limit while a share of %d of the requests hangs', (hangs) => {
     for (const seed of [1, 2, 3]) {
       const answers = run({ latency: twenty, noise: 0.3, hangs }, 20_000, seed);
       for (let tenth = 2; tenth < 10; tenth++) {
@@ -194,7 +194,7 @@ describe('a server that keeps up, but', () => {
     }
   });
 
-  it('whose timeouts have few answers between them loses what was good', () => {
+  it('discards its best limit if timeouts have few responses between them', () => {
     const limit = new AdaptiveLimit(idle);
     simulate(limit, { latency: twenty }, { requests: 8000 });
     expect(limit.now).toBeGreaterThan(50);
@@ -204,16 +204,16 @@ describe('a server that keeps up, but', () => {
   });
 });
 
-describe('what an answer shows', () => {
-  it('is compared with its own type: slow lists beside quick reads hold nothing back', () => {
+describe('response', () => {
+  it('is compared with its own type: slow lists beside fast reads do not reduce the limit', () => {
     const answers = run({ latency: twenty, noise: 0.2, slowSort: 20 }, 8000);
     expect(settled(answers).filter(({ limit }) => limit >= 51).length).toBeGreaterThan(3900);
   });
 
-  it('is not that the platform is slow where our own thread takes the time', () => {
+  it('is not counted as slow if our own thread takes the time', () => {
     let busy = 1;
     const limit = new AdaptiveLimit(() => busy);
-    // Each answer takes our only thread half a millisecond, however many wait for it.
+    // Each response takes our only thread half a millisecond, regardless of the queue.
     const own = simulate(limit, { latency: () => 0.5, worksAt: () => 1 }, { requests: 8000 });
     expect(new Set(own.map((answer) => answer.limit))).toEqual(new Set([16, 20]));
     busy = 0.1;
@@ -221,7 +221,7 @@ describe('what an answer shows', () => {
     expect(limit.now).toBeGreaterThanOrEqual(51);
   });
 
-  it('counts only where the request filled the limit', () => {
+  it('counts only if the request filled the limit', () => {
     const limit = new AdaptiveLimit(idle);
     for (let count = 0; count < 5000; count++) {
       limit.onResponse(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 11) });
@@ -229,7 +229,7 @@ describe('what an answer shows', () => {
     expect(limit.now).toBe(16);
   });
 
-  it('is halved by refusals and by timeouts, down to one, and rises again', () => {
+  it('halves the limit after refusals and timeouts, down to one, and raises it again', () => {
     for (const fail of ['onRefusal', 'onTimeout'] as const) {
       const limit = new AdaptiveLimit(idle);
       const limits = Array.from({ length: 6 }, () => {

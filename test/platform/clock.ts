@@ -1,9 +1,9 @@
 import type { Wait } from '../../src/platform/throttle.ts';
 
-/** A clock that stands still until something waits, and then is there at once. */
+/** A clock that stands still until something waits, and then jumps to its end. */
 export class TestClock {
   #time = Date.UTC(2030, 0, 1);
-  /** Every wait, in milliseconds, in the order in which they were asked for. */
+  /** Every wait in milliseconds, in the order of the requests. */
   readonly waits: number[] = [];
 
   readonly now = (): number => this.#time;

@@ -1,4 +1,4 @@
-/** Everything that an iteration gives. */
+/** Returns all items of an iteration. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);

@@ -8,15 +8,15 @@ import path from 'node:path';
 
 export interface ConnectProxy extends AsyncDisposable {
   readonly port: number;
-  /** `CONNECT platform.example.com:443`, or the first line of a request that it forwarded. */
+  /** `CONNECT platform.example.com:443`, or the first line of a forwarded request. */
   readonly asked: string[];
-  /** `Proxy-Authorization` of each, in the same order. */
+  /** `Proxy-Authorization` of each request, in the same order. */
   readonly credentials: (string | undefined)[];
-  /** Status of each answer from now on; 200 connects or forwards. */
+  /** Status of each response from now on. 200 connects or forwards. */
   answer: number;
 }
 
-/** A proxy whose every way leads to one port of this machine, whatever host is asked for. */
+/** Starts a proxy that connects every host to one port of this machine. */
 export async function connectProxy(to: number): Promise<ConnectProxy> {
   const sockets = new Set<net.Socket>();
   const note = (line: string, headers: http.IncomingHttpHeaders): void => {
@@ -72,7 +72,7 @@ export interface Identity {
   readonly cert: string;
 }
 
-/** A key and a certificate that nobody signed but itself. */
+/** Returns a key and a self-signed certificate. */
 export function selfSigned(name = 'platform.example.com'): Identity {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-tls-'));
   try {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asFilter, isReversed, isWithin } from '../../src/platform/date-range.ts';
 
-describe('a range of dates', () => {
+describe('date range', () => {
   it.each([
     ['2026-01-02', '2026-01-01', true, 'the day before'],
     ['2026-01-01', '2026-01-01', false, 'one day'],
@@ -20,7 +20,7 @@ describe('a range of dates', () => {
     [{ to: '2026-01-02T12:00Z' }, { date_to: '2026-01-03' }, 'the day after, as it may mean its first moment'],
     [{ to: '2026-12-31' }, { date_to: '2027-01-01' }, 'the day after a year'],
     [{ to: '2026-01-03T01:00+02:00' }, { date_to: '2026-01-03' }, 'the day after the day of UTC'],
-  ] as const)('%j is asked for as %j (%s)', (range, filter, _reason) => {
+  ] as const)('%j is requested as %j (%s)', (range, filter, _reason) => {
     expect(asFilter(range)).toEqual(filter);
   });
 
@@ -31,7 +31,7 @@ describe('a range of dates', () => {
     ['2026-01-02T00:00:00.000000Z', { to: '2026-01-01' }, false],
     ['2026-01-01T12:00:00.000000Z', { to: '2026-01-01T12:00Z' }, true],
     ['2026-01-01T12:00:01.000000Z', { to: '2026-01-01T12:00Z' }, false],
-  ] as const)('holds %s within %j: %s', (moment, range, expected) => {
+  ] as const)('includes %s within %j: %s', (moment, range, expected) => {
     expect(isWithin(moment, range)).toBe(expected);
   });
 });

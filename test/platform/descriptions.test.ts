@@ -5,7 +5,7 @@ import { numberRequest } from '../../src/platform/records/number-records.ts';
 import { userRequest } from '../../src/platform/records/user-records.ts';
 import { webhookRequest } from '../../src/platform/records/webhook-records.ts';
 
-/** Of the leaves of a request: path and description. */
+/** Returns path and description of each leaf of a request. */
 function described(object: z.ZodObject, prefix = ''): [string, string][] {
   return Object.entries(object.shape).flatMap(([key, field]): [string, string][] => {
     const inner = bare(field as z.ZodType);
@@ -30,7 +30,7 @@ function bare(schema: z.ZodType): z.ZodType {
 const ALL = [agentRequest, numberRequest, userRequest, webhookRequest].flatMap((each) => described(each()));
 const UNDOCUMENTED = /^Presumably .+\.$|\((values|range|form|keys) not documented\)\.$/;
 
-/** Fields of which the API document states more than a name and a type. */
+/** Fields for which the API document states more than a name and a type. */
 const STATED = [
   ...['name', 'call_config.max_call_duration_ms', 'call_config.ring_duration_ms', 'llm_config.api_key'],
   ...['llm_config.knowledge_base_ids', 'prompt_config.prompt', 'prompt_config.welcome_message'],
@@ -39,12 +39,12 @@ const STATED = [
   'payload.timestamp',
 ];
 
-describe('the description of a field', () => {
-  it.each(ALL)('%s states only what is documented: %s', (path, text) => {
+describe('description of a field', () => {
+  it.each(ALL)('%s contains only documented facts: %s', (path, text) => {
     expect(UNDOCUMENTED.test(text)).toBe(!STATED.includes(path));
   });
 
-  it('has a unit only where the name of the field has one', () => {
+  it('has a unit only if the field name has one', () => {
     const units = ALL.filter(([, text]) => /seconds?\b|minutes?\b|percent/.test(text));
     expect(units.map(([path]) => path).filter((path) => !path.endsWith('_ms'))).toEqual([]);
   });

@@ -6,7 +6,7 @@ const plain = (text: string) => text;
 const read = (body: unknown) =>
   readErrorBody(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), plain);
 
-describe('an error body', () => {
+describe('error body', () => {
   it.each<{ reason: string; body: unknown; expected: object }>([
     { reason: 'nothing', body: '', expected: {} },
     { reason: 'an empty object', body: {}, expected: {} },
@@ -24,12 +24,12 @@ describe('an error body', () => {
       expected: { code: 'E42', detail: 'no such agent' },
     },
     {
-      reason: 'fields with lists of texts below a heading',
+      reason: 'fields with lists of strings below a heading',
       body: { message: 'The given data was invalid.', errors: { name: ['is too long', 'is odd'], url: ['is bad'] } },
       expected: { field: 'name', detail: 'name: is too long; name: is odd; url: is bad' },
     },
     {
-      reason: 'fields with texts',
+      reason: 'fields with strings',
       body: { errors: { 'llm_config.model': 'is unknown' } },
       expected: { field: 'llm_config.model', detail: 'llm_config.model: is unknown' },
     },
@@ -58,24 +58,24 @@ describe('an error body', () => {
       body: { errors: [{ source: { pointer: '/data/attributes/name' }, detail: 'is taken', code: 'taken' }] },
       expected: { code: 'taken', field: 'name', detail: 'name: is taken' },
     },
-    { reason: 'a list of texts', body: ['one', 'two'], expected: { detail: 'one; two' } },
+    { reason: 'a list of strings', body: ['one', 'two'], expected: { detail: 'one; two' } },
     {
       reason: 'a list of messages',
       body: [{ message: 'one', field: 'a' }, { message: 'two' }],
       expected: { field: 'a', detail: 'a: one; two' },
     },
     { reason: 'a list as the message', body: { message: ['one', 'two'] }, expected: { detail: 'one; two' } },
-    { reason: 'a JSON text', body: '"no"', expected: { detail: 'no' } },
-    { reason: 'a shape nobody knows', body: { a: { b: 1 } }, expected: { detail: '{"a":{"b":1}}' } },
+    { reason: 'a JSON string', body: '"no"', expected: { detail: 'no' } },
+    { reason: 'an unknown shape', body: { a: { b: 1 } }, expected: { detail: '{"a":{"b":1}}' } },
     { reason: 'text', body: 'upstream\r\n  timed out\n', expected: { detail: 'upstream timed out' } },
-    { reason: 'JSON that breaks off', body: '{"message":"no', expected: { detail: '{"message":"no' } },
+    { reason: 'truncated JSON', body: '{"message":"no', expected: { detail: '{"message":"no' } },
     {
-      reason: 'a page with a title',
+      reason: 'an HTML page with a title',
       body: '<!DOCTYPE html><html><head><title>502 Bad&nbsp;Gateway</title></head><body>x</body></html>',
       expected: { detail: '502 Bad Gateway' },
     },
     {
-      reason: 'a page without',
+      reason: 'an HTML page without a title',
       body: '<html><style>b{}</style><script>evil()</script><p>Sorry &amp; bye</p>',
       expected: { detail: 'Sorry & bye' },
     },
@@ -84,11 +84,11 @@ describe('an error body', () => {
       body: { message: '\u001b[2J\u001b]0;pwned\u0007red \u202eevil\u0000\u009b31m' },
       expected: { detail: expect.not.stringMatching(/[\p{Cc}\p{Cf}]/u) },
     },
-  ])('that is $reason', ({ body, expected }) => {
+  ])('is summarized for $reason', ({ body, expected }) => {
     expect(read(body)).toEqual(expected);
   });
 
-  it('is shortened to one line, whatever it holds', { tags: ['long'] }, () => {
+  it('is shortened to one line for any contents', { tags: ['long'] }, () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes)),
       fc.jsonValue({ maxDepth: 6 }).map((value) => Buffer.from(JSON.stringify(value))),
@@ -111,23 +111,23 @@ describe('an error body', () => {
     { reason: 'nested deeply', body: '['.repeat(30_000) + ']'.repeat(30_000) },
     { reason: 'tags that never close', body: '<title '.repeat(9000) },
     { reason: 'titles that never close', body: '<title>'.repeat(9000) },
-    { reason: 'entities that are none', body: `<p>${'&#x110000;&#0;&unknown;'.repeat(2000)}` },
-  ])('that is $reason does no harm', ({ body }) => {
+    { reason: 'invalid entities', body: `<p>${'&#x110000;&#0;&unknown;'.repeat(2000)}` },
+  ])('is harmless if it is $reason', ({ body }) => {
     expect(() => read(body)).not.toThrow();
   });
 
-  it('loses its secrets before it is shortened', () => {
+  it('is redacted before it is shortened', () => {
     const redact = (text: string) => text.replaceAll('s3cret-token', '(secret)');
     const text = `${'x'.repeat(290)} s3cret-token`;
     expect(readErrorBody(Buffer.from(JSON.stringify({ message: text })), redact).detail).not.toContain('s3c');
     const lines = (text: string) => text.replaceAll('key\nof lines', '(secret)');
     expect(readErrorBody(Buffer.from('bad key\nof lines'), lines).detail).toBe('bad (secret)');
-    // A character that is not shown, inside the secret.
+    // An invisible character inside the secret.
     expect(readErrorBody(Buffer.from('s3cret\u200b-token'), redact).detail).toBe('(secret)');
   });
 });
 
-it('finds a secret in a page although it looks like markup', () => {
+it('reveals no secret in an HTML page that looks like markup', () => {
   const redact = (text: string) => text.replaceAll('key <b> 1', '(secret)');
   const page = Buffer.from('<html><title>you sent key <b> 1</title></html>');
   expect(readErrorBody(page, redact).detail).toBe('you sent (secret)');

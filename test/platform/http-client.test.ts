@@ -7,7 +7,7 @@ import { collect } from './collect.ts';
 import { listenHttp, type SeenRequest } from './listen.ts';
 import { failureFrom, openTransport } from './open-transport.ts';
 
-/** A client of a server that gives the answers one after another, and what the server was asked. */
+/** Returns a client of a server that sends these responses in order, and the requests to the server. */
 async function clientFor(...answers: readonly unknown[]) {
   const { url, seen } = await listenHttp((_request, response, count) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answers[count - 1] ?? null));
@@ -22,7 +22,7 @@ const lines = (seen: readonly SeenRequest[]) =>
 
 const RECORD = { data: { id: '01A', number: '+4930123456', email: 'a@b.example' } };
 
-describe('an endpoint', () => {
+describe('endpoint', () => {
   it.each<{ line: string; call: (client: PlatformClient) => Promise<unknown>; id?: string }>([
     { line: 'GET /api/v1/agents/01A', call: (client) => client.agents.get('01A') },
     { line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25', call: (client) => client.agents.get('a/b?c %'), id: 'a/b?c %' },
@@ -54,28 +54,28 @@ describe('an endpoint', () => {
     expect(lines(seen)).toEqual([line]);
   });
 
-  it.each(['', '.', '..'])('refuses the id "%s", which would lead elsewhere', async (id) => {
+  it.each(['', '.', '..'])('refuses the id "%s", which would change the path', async (id) => {
     const { client, seen } = await clientFor();
     await expect(client.agents.get(id)).rejects.toBeInstanceOf(UserError);
     expect(seen).toEqual([]);
   });
 });
 
-describe('a list', () => {
+describe('list', () => {
   it.each<{ path: string; list: (client: PlatformClient) => AsyncIterable<unknown> }>([
     { path: '/api/v1/agents/01A/versions', list: (client) => client.agents.versions('01A') },
     { path: '/api/v1/numbers', list: (client) => client.numbers.list() },
     { path: '/api/v1/knowledge-bases', list: (client) => client.knowledgeBases.list() },
     { path: '/api/v1/workspaces/ws%201/users', list: (client) => client.users.list() },
     { path: '/api/v1/api-keys', list: (client) => client.apiKeys.list() },
-  ])('of $path is read a hundred a page, to its end', async ({ path, list }) => {
+  ])('of $path is read to its end with a hundred records per page', async ({ path, list }) => {
     const item = { id: '01A', number: '1', name: 'n', email: 'e', version: 1 };
     const numbered = (index: number) => ({
       ...item,
       id: path.endsWith('/api-keys') ? index : `01A${index}`,
       version: index,
     });
-    // The second record stands on two pages.
+    // The second record is on two pages.
     const { client, seen } = await clientFor(
       { data: [numbered(1), numbered(2)], meta: { per_page: 100, next_cursor: 'a+b/c=', prev_cursor: null } },
       { data: [numbered(2)], meta: { per_page: 100, next_cursor: 'z', previous_cursor: 'a' } },
@@ -89,7 +89,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('of numbers takes a link that is left out or empty for none', async () => {
+  it('of numbers ends if the link is missing or empty', async () => {
     const { client } = await clientFor({
       data: [
         { id: '01A', inbound_agent_id: '' },
@@ -121,7 +121,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('of calls begins anew without a cursor when the filters move to the query', async () => {
+  it('of calls restarts without a cursor when the filters move to the query', async () => {
     const ignored = { data: [{ id: '01A' }], meta: { next_cursor: '20' } };
     const { client, seen } = await clientFor(
       ...[ignored, ignored],
@@ -138,10 +138,10 @@ describe('a list', () => {
 
   it.each([
     { reason: 'a JSON error', status: 400, type: 'application/json', body: '{"message":"no"}' },
-    { reason: 'the page of a gateway', status: 403, type: 'text/html', body: '<h1>no</h1>' },
-    { reason: 'no words', status: 411, type: 'text/plain', body: '' },
-    { reason: 'what others retry', status: 501, type: 'text/html', body: '<h1>no</h1>' },
-  ])('of calls tries the query once where its body is refused with $reason', async (refusal) => {
+    { reason: 'an HTML page of a gateway', status: 403, type: 'text/html', body: '<h1>no</h1>' },
+    { reason: 'an empty body', status: 411, type: 'text/plain', body: '' },
+    { reason: 'a status that other requests retry', status: 501, type: 'text/html', body: '<h1>no</h1>' },
+  ])('of calls tries the query once if its body is refused with $reason', async (refusal) => {
     let isQueryTaken = true;
     const { url, seen } = await listenHttp((request, response) => {
       const isTaken = isQueryTaken && request.headers['content-length'] === undefined;
@@ -163,7 +163,7 @@ describe('a list', () => {
     expect(seen).toHaveLength(4);
   });
 
-  it('of invoices goes on after the last one until nothing comes', async () => {
+  it('of invoices continues after the last record until a page is empty', async () => {
     const { client, seen } = await clientFor(
       { data: [{ id: 'in_1' }, { id: 'in_2' }] },
       { data: [{ id: 'in_3' }] },
@@ -179,7 +179,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('of invoices whose cursor is ignored is an error, not a loop', async () => {
+  it('of invoices with an ignored cursor is an error, not a loop', async () => {
     const page = { data: [{ id: 'in_1' }] };
     const { client } = await clientFor(page, page, page);
     expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({ reason: 'cursor-loop' });
@@ -188,12 +188,12 @@ describe('a list', () => {
   const many = (count: number, from = 1) => Array.from({ length: count }, (_, index) => ({ id: from + index }));
 
   it.each<{ reason: string; meta: unknown; cursor?: string }>([
-    { reason: 'a size that is text', meta: { per_page: '100', next_cursor: 'n' } },
+    { reason: 'a size that is a string', meta: { per_page: '100', next_cursor: 'n' } },
     { reason: 'a previous cursor of another form', meta: { next_cursor: 'n', prev_cursor: {}, previous_cursor: 4 } },
-    { reason: 'nothing but the cursor', meta: { next_cursor: 'n' } },
+    { reason: 'only the cursor', meta: { next_cursor: 'n' } },
     { reason: 'a cursor that is a number', meta: { per_page: 100, next_cursor: 17 }, cursor: '17' },
     { reason: 'a page that is not full', meta: { per_page: 100, next_cursor: 'n' } },
-  ])('whose meta has $reason is followed to its end', async ({ meta, cursor = 'n' }) => {
+  ])('with $reason in its meta is read to its end', async ({ meta, cursor = 'n' }) => {
     const { client, seen } = await clientFor(
       { data: many(2), meta },
       { data: many(1, 3), meta: { per_page: [], next_cursor: null, prev_cursor: false } },
@@ -215,7 +215,7 @@ describe('a list', () => {
 
   it.each<{ reason: string; data?: unknown[]; meta?: unknown }>([
     { reason: 'no meta', data: many(20) },
-    { reason: 'no meta on a page that is no usual one', data: many(7) },
+    { reason: 'no meta on a page of an unusual size', data: many(7) },
     { reason: 'a meta of null', data: many(100), meta: null },
     { reason: 'a meta that is a list', meta: [] },
     { reason: 'no cursor on a full page', data: many(20), meta: { per_page: 20 } },
@@ -223,7 +223,7 @@ describe('a list', () => {
     { reason: 'no cursor and a size of another form', meta: { per_page: {} } },
     { reason: 'a cursor of another form', meta: { per_page: 100, next_cursor: { after: 4 } } },
     { reason: 'a cursor that has lost digits', meta: { per_page: 100, next_cursor: 2 ** 60 } },
-  ])('with $reason may be cut short, which is an error', async ({ data = many(3), meta }) => {
+  ])('with $reason may be incomplete, which is an error', async ({ data = many(3), meta }) => {
     const { client } = await clientFor({ data, meta });
     const error = await failureFrom(collect(client.apiKeys.list()));
     expect(error).toMatchObject({ reason: 'malformed', outcome: 'not-done' });
@@ -231,20 +231,20 @@ describe('a list', () => {
   });
 });
 
-describe('the list of users, for which no paging is promised,', () => {
+describe('list of users, without documented paging', () => {
   const people = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ id: `01U${from + index}`, email: `${from + index}@a.example` }));
   const path = '/api/v1/workspaces/ws%201/users';
 
   it.each([
     { reason: 'without meta', meta: undefined },
-    { reason: 'with a meta that says nothing', meta: { per_page: 20 } },
+    { reason: 'with an uninformative meta', meta: { per_page: 20 } },
   ])('is one list $reason', async ({ meta }) => {
     const { client } = await clientFor({ data: people(1, 20), meta });
     expect(await collect(client.users.list())).toHaveLength(20);
   });
 
-  it('ends where the platform ignores the cursor and gives the same records again', async () => {
+  it('ends if the platform ignores the cursor and repeats the records', async () => {
     const page = { data: people(1, 3), meta: { per_page: 2, next_cursor: 'same' } };
     const { client, seen } = await clientFor(page, page, page);
     expect(await collect(client.users.list())).toEqual(page.data);
@@ -255,7 +255,7 @@ describe('the list of users, for which no paging is promised,', () => {
     { reason: 'as many', bare: people(1, 100), count: 100 },
     { reason: 'more', bare: people(1, 130), count: 130 },
     { reason: 'fewer', bare: people(1, 20), count: undefined },
-  ])('of a hundred whose cursor is ignored is asked for once without a size: $reason come', async ({ bare, count }) => {
+  ])('of a hundred with an ignored cursor is requested once without a size: $reason', async ({ bare, count }) => {
     const meta = { per_page: 100, next_cursor: 'same' };
     const page = { data: people(1, 100), meta };
     const { client, seen } = await clientFor(page, page, { data: bare, meta });
@@ -269,7 +269,7 @@ describe('the list of users, for which no paging is promised,', () => {
     { reason: 'as many', bare: { data: people(1, 100) }, count: 100 },
     { reason: 'more', bare: { data: people(1, 130) }, count: 130 },
     { reason: 'pages', bare: { data: people(1, 20), meta: { next_cursor: 'n' } }, count: 21 },
-  ])('of a hundred without a cursor is asked for once without a size, which gives $reason', async ({ bare, count }) => {
+  ])('of a hundred without a cursor is read once without a size, which returns $reason', async ({ bare, count }) => {
     const { client, seen } = await clientFor({ data: people(1, 100) }, bare, { data: people(200, 1) });
     expect(await collect(client.users.list())).toHaveLength(count);
     expect(seen.slice(0, 2).map(({ url }) => url)).toEqual([`${path}?per_page=100`, path]);
@@ -278,13 +278,13 @@ describe('the list of users, for which no paging is promised,', () => {
   it.each([
     { reason: 'fewer', bare: { data: people(1, 20) } },
     { reason: 'fewer as all', bare: { data: people(1, 20), meta: { next_cursor: null } } },
-  ])('may be cut short where it is a full page, and without a size $reason come', async ({ bare }) => {
+  ])('may be incomplete if it is a full page, and $reason without a size', async ({ bare }) => {
     const { client, seen } = await clientFor({ data: people(1, 100) }, bare);
     expect(await failureFrom(collect(client.users.list()))).toMatchObject({ reason: 'malformed' });
     expect(seen).toHaveLength(2);
   });
 
-  it.each([400, 422])('is asked for without a size where the platform answers that with %i', async (status) => {
+  it.each([400, 422])('is requested without a size if the platform answers that with %i', async (status) => {
     const { url, seen } = await listenHttp((request, response) => {
       const isSized = request.url?.includes('per_page') ?? false;
       response.statusCode = isSized ? status : 200;
@@ -298,8 +298,8 @@ describe('the list of users, for which no paging is promised,', () => {
   });
 });
 
-describe('the list of invoices', () => {
-  it('is read ten a page where the platform refuses a limit', async () => {
+describe('list of invoices', () => {
+  it('is read with ten records per page if the platform refuses a limit', async () => {
     const { url, seen } = await listenHttp((request, response) => {
       const query = new URL(request.url ?? '', 'http://x.example').searchParams;
       response.statusCode = query.has('limit') ? 422 : 200;
@@ -322,19 +322,19 @@ describe('the list of invoices', () => {
   });
 });
 
-describe('a record', () => {
-  it('keeps the fields that nobody knows', async () => {
+describe('record', () => {
+  it('keeps unknown fields', async () => {
     const { client } = await clientFor({ data: { id: '01A', name: 'a', mood: { today: 'good' } } });
     expect(await client.agents.get('01A')).toEqual({ id: '01A', name: 'a', mood: { today: 'good' } });
   });
 
-  it('keeps a number that is a JSON number as it comes', async () => {
+  it('keeps a JSON number as it is', async () => {
     const meta = { next_cursor: null };
     const { client } = await clientFor({ data: [{ id: '01N', number: 493012345678, nickname: 5 }], meta });
     expect(await collect(client.numbers.list())).toMatchObject([{ id: '01N', number: 493012345678, nickname: 5 }]);
   });
 
-  it('that is a version may have its number as text, and be denied by a data that is null', async () => {
+  it('of a version may have its number as a string, and its data may be null', async () => {
     const { client } = await clientFor(
       { data: [{ version: '12' }, { version: 3 }], meta: { next_cursor: null } },
       { data: { id: '01A', version: '12' } },
@@ -358,7 +358,7 @@ describe('a record', () => {
     expect([await read(), await read(), await read()]).toMatchObject([{ version: 4 }, { version: 4 }, { name: 'a' }]);
   });
 
-  it('takes a boolean that is a number or a text, and keeps any other value', async () => {
+  it('accepts a boolean as a number or a string, and keeps any other value', async () => {
     const users = [1, '0', 'true', null, 'yes', true].map((is_owner, index) => ({ id: `01U${index}`, is_owner }));
     const { client } = await clientFor(
       { data: { id: '01A', tts_config: { enable_backchannel: 0, speed: '1', streaming_latency: '1' } } },
@@ -373,7 +373,7 @@ describe('a record', () => {
     expect(owners).toEqual([true, false, true, null, 'yes', true]);
   });
 
-  it('keeps a number as text that no number can be', async () => {
+  it('keeps a number as a string if no number can represent it', async () => {
     const speeds = ['1e999', '1.5', '-1e999'].map((text) => ({
       data: { id: '01A', tts_config: { speed_alpha: text } },
     }));
@@ -382,14 +382,14 @@ describe('a record', () => {
     expect([await shown(), await shown(), await shown()]).toEqual(['1e999', 1.5, '-1e999']);
   });
 
-  it('counts a field of an odd form as not shown', async () => {
+  it('treats a field of an unknown form as missing', async () => {
     const data = { id: '01A', name: 'a', llm_config: [], numbers: {}, version: 'two', status: 'draft' };
     const { client } = await clientFor({ data }, { data });
     expect(await client.agents.get('01A')).toEqual({ id: '01A', name: 'a', status: 'draft' });
     expect(await client.agents.create({})).toEqual({ id: '01A', name: 'a', status: 'draft' });
   });
 
-  it('that is read to be shown keeps a field of an odd form as it came', async () => {
+  it('that is read for display keeps a field of an unknown form', async () => {
     const agent = { id: '01A', name: 'a', version: 'two', llm_config: [] };
     const users = [{ id: '01U', email: null, role: 5 }, { email: 'b@b.example' }];
     const { url } = await listenHttp((request, response) => {
@@ -428,14 +428,14 @@ describe('a record', () => {
       path: 'webhooks/01B',
     },
     { kind: 'call', call: (client) => client.calls.get('01B'), path: 'call-histories/01B' },
-  ])('in place of the $kind that was asked for is an error', async ({ call, path }) => {
+  ])('in place of the requested $kind is an error', async ({ call, path }) => {
     const { client } = await clientFor(RECORD);
     const error = await failureFrom(call(client));
     expect(error).toMatchObject({ reason: 'malformed', outcome: 'not-done' });
     expect(error.message).toBe(`GET /api/v1/${path}: 200, but the response has another record, "01A"`);
   });
 
-  it('of a list that has no id is named by its place', async () => {
+  it('of a list without an id is named by its position', async () => {
     const { client } = await clientFor({ data: [{ id: '01N', number: '1' }, { number: '2' }] });
     expect((await failureFrom(collect(client.numbers.list()))).message).toBe(
       'GET /api/v1/numbers?per_page=100: 200, but record 2: the record has no valid id',

@@ -13,7 +13,7 @@ interface Sent {
   readonly body: Buffer;
 }
 
-/** Answers each request with the next of these, and with the last from then on. */
+/** Sends these responses in order, and then the last one repeatedly. */
 async function answering(...answers: readonly [Sent, ...Sent[]]) {
   const { url } = await listenHttp((_request, response, count) => {
     const { status = 200, encoding, body } = answers[Math.min(count, answers.length) - 1] as Sent;
@@ -22,7 +22,7 @@ async function answering(...answers: readonly [Sent, ...Sent[]]) {
   return openTransport({ baseUrl: url, maxBodyBytes: 100_000 });
 }
 
-describe('an answer that is compressed unasked', () => {
+describe('compressed response', () => {
   it.each([
     ['gzip', gzipSync(RECORD)],
     ['X-GZIP', gzipSync(RECORD)],
@@ -32,7 +32,7 @@ describe('an answer that is compressed unasked', () => {
     ['zstd', zstdCompressSync(RECORD)],
     ['gzip, br', brotliCompressSync(gzipSync(RECORD))],
     ['identity', RECORD],
-  ])('with %s delivers its id', async (encoding, body) => {
+  ])('with %s contains its id', async (encoding, body) => {
     const { transport, events } = await answering({ encoding, body });
     expect((await transport.send(POST)).body).toEqual(JSON.parse(RECORD.toString()));
     expect(events).toHaveLength(1);
@@ -43,10 +43,10 @@ describe('an answer that is compressed unasked', () => {
     ['cut short', 'deflate', deflateSync(RECORD).subarray(0, 20)],
     ['cut short', 'br', brotliCompressSync(RECORD).subarray(0, 20)],
     ['cut short', 'zstd', zstdCompressSync(RECORD).subarray(0, 20)],
-    ['not what it says', 'gzip', RECORD],
-    ['of a kind that nobody knows', 'compress', RECORD],
+    ['in another format', 'gzip', RECORD],
+    ['of an unknown kind', 'compress', RECORD],
     ['compressed too often', 'gzip, gzip, gzip, gzip', gzipSync(gzipSync(gzipSync(gzipSync(RECORD))))],
-  ])('and %s (%s) loses a POST, and has a GET sent again', async (_, encoding, body) => {
+  ])('with %s (%s) makes a POST unknown, and a GET is sent again', async (_, encoding, body) => {
     const { transport } = await answering({ encoding, body });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost', status: 200 });
@@ -62,7 +62,7 @@ describe('an answer that is compressed unasked', () => {
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
-  ] as const)('with %s is measured after it is inflated', async (encoding, compress) => {
+  ] as const)('with %s is measured after decompression', async (encoding, compress) => {
     const bomb = compress(Buffer.alloc(5_000_000, ' '));
     expect(bomb.length).toBeLessThan(100_000);
     const { transport, events } = await answering({ encoding, body: bomb });
@@ -71,7 +71,7 @@ describe('an answer that is compressed unasked', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('as a refusal says why, also where it is cut short or huge', async () => {
+  it('explains a refusal, even if it is truncated or very large', async () => {
     const refusal = (more = '') => gzipSync(JSON.stringify({ message: 'no such model', more }));
     for (const body of [refusal(), gzipSync('x'.repeat(5_000_000)), refusal().subarray(0, 15)]) {
       const { transport, events } = await answering({ status: 422, encoding: 'gzip', body });

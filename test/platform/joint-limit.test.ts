@@ -5,7 +5,7 @@ import { openTransport } from './open-transport.ts';
 
 const never = new AbortController().signal;
 
-it('is given in the order in which clients ask, and not to those that left', async () => {
+it('grants requests in the order of the clients, and none to clients that left', async () => {
   const limit = new JointLimit(1);
   await limit.take('one', [never]);
   const granted: string[] = [];
@@ -21,7 +21,7 @@ it('is given in the order in which clients ask, and not to those that left', asy
   await waiting[1];
 });
 
-it('leaves half to others, where the platforms are several', async () => {
+it('leaves half to others if there are several platforms', async () => {
   const limit = new JointLimit(4);
   limit.isMixed = true;
   const granted: string[] = [];
@@ -35,7 +35,7 @@ it('leaves half to others, where the platforms are several', async () => {
   await all[2];
 });
 
-it('holds for all transports together', async () => {
+it('applies to all transports together', async () => {
   const shared = new JointLimit(5);
   const held: (() => void)[] = [];
   let most = 0;
@@ -45,7 +45,7 @@ it('holds for all transports together', async () => {
     held.push(answer);
     most = Math.max(most, held.length);
     if (held.length < 5 && seen.length < 12) return;
-    // Whatever was sent together with these arrives before the probe is answered.
+    // Any other concurrent request arrives before the probe gets a response.
     void fetch(`${url}/probe`).then(() => {
       for (const each of held.splice(0)) each();
     });
@@ -59,7 +59,7 @@ it('holds for all transports together', async () => {
   expect(most).toBe(5);
 });
 
-it('has reads of one client after another on the same connections, and no write on one that was used before', async () => {
+it('reuses connections for reads of successive clients, and never for a write', async () => {
   const connections: string[] = [];
   const { url } = await listenHttp(({ method }, response) => {
     connections.push(`${method} ${response.socket?.remotePort}`);

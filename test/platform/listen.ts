@@ -17,11 +17,11 @@ export interface SeenRequest {
 export type Answer = (
   request: SeenRequest,
   response: http.ServerResponse,
-  /** From 1. */
+  /** Counts from 1. */
   count: number,
 ) => void;
 
-/** An HTTP server on this machine that keeps what it was asked; gone at the end of the test. */
+/** Starts an HTTP server on this machine that records requests. It is closed at the end of the test. */
 export async function listenHttp(answer: Answer): Promise<Listening & { readonly seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const server = http.createServer(async (message, response) => {
@@ -34,7 +34,7 @@ export async function listenHttp(answer: Answer): Promise<Listening & { readonly
   return { ...(await listening(server)), seen };
 }
 
-/** A TCP server on this machine; gone at the end of the test, with its connections. */
+/** Starts a TCP server on this machine. It and its connections are closed at the end of the test. */
 export async function listenTcp(connected: (socket: net.Socket, count: number) => void): Promise<Listening> {
   const sockets = new Set<net.Socket>();
   let count = 0;
@@ -49,7 +49,7 @@ export async function listenTcp(connected: (socket: net.Socket, count: number) =
   return listening(server);
 }
 
-/** A port of this machine on which nobody listens. */
+/** Returns a port of this machine without a listener. */
 export async function closedPort(): Promise<number> {
   const server = net.createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

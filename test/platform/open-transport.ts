@@ -14,7 +14,7 @@ export interface OpenTransport {
   readonly notices: string[];
 }
 
-/** A transport whose pauses take no time and are never spread; closed at the end of the test. */
+/** Returns a transport with pauses of zero length and without jitter. It is closed at the end of the test. */
 export function openTransport(overrides: Partial<TransportOptions> = {}): OpenTransport {
   const clock = new TestClock();
   const events: RequestEvent[] = [];
@@ -36,7 +36,7 @@ export function openTransport(overrides: Partial<TransportOptions> = {}): OpenTr
   return { transport, clock, events, notices };
 }
 
-/** The `PlatformError` that a promise is rejected with. */
+/** Returns the `PlatformError` of a rejected promise. */
 export async function failureFrom(promise: Promise<unknown>): Promise<PlatformError> {
   const error = await promise.then(
     (value) => {

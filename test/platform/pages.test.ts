@@ -19,8 +19,8 @@ const byId = ({ id }: { readonly id: string }): string => id;
 
 const page = (items: number[], next?: string): RecordPage<number> => ({ items, next, path: '/list' });
 
-describe('a list', () => {
-  it('gives every record once, in order, however it is cut into pages', async () => {
+describe('list', () => {
+  it('returns every record once, in order, for any division into pages', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(fc.nat({ max: 9 }), { maxLength: 4 }), { minLength: 1 }), async (cut) => {
         const { read, asked } = reading(
@@ -32,14 +32,14 @@ describe('a list', () => {
     );
   });
 
-  it('that is left early asks for no further page', async () => {
+  it('that is abandoned requests no further page', async () => {
     const { read, asked } = reading([page([1, 2], '1'), page([3])]);
     for await (const item of pages(read, itself, storedList)) if (item === 2) break;
     expect(asked).toEqual([undefined]);
   });
 
   it.each([
-    { reason: 'at once', list: [page([1], '1'), page([2], '1')] },
+    { reason: 'immediately', list: [page([1], '1'), page([2], '1')] },
     { reason: 'after a round', list: [page([1], '1'), page([2], '2'), page([3], '1')] },
   ])('whose cursor repeats $reason is an error, not a loop', async ({ list }) => {
     await expect(collect(pages(reading(list).read, itself, storedList))).rejects.toMatchObject({
@@ -53,11 +53,11 @@ describe('a list', () => {
     { reason: 'on the next page', list: [page([1, 2], '1'), page([2, 3])] },
     { reason: 'on a later page', list: [page([1, 2], '1'), page([3], '2'), page([1, 2])] },
     { reason: 'on the same page', list: [page([1, 1, 2, 3])] },
-  ])('gives a record that comes again $reason once', async ({ list }) => {
+  ])('returns a record once if it is repeated $reason', async ({ list }) => {
     expect(await collect(pages(reading(list).read, itself, storedList))).toEqual([1, 2, 3]);
   });
 
-  it('keeps what a record was when it came first', async () => {
+  it('keeps the first version of a record', async () => {
     const list = [
       { items: [{ id: 'a', at: 1 }], next: '1', path: '/list' },
       { items: [{ id: 'a', at: 2 }], next: undefined, path: '/list' },
@@ -68,9 +68,9 @@ describe('a list', () => {
   });
 
   it.each([
-    { reason: 'that passes by', bounds: streamedList, most: 100_000 },
-    { reason: 'that is held', bounds: storedList, most: 5_000 },
-  ])('$reason ends at a bound, however many new cursors and records there are', async ({ bounds, most }) => {
+    { reason: 'that is not buffered', bounds: streamedList, most: 100_000 },
+    { reason: 'that is buffered', bounds: storedList, most: 5_000 },
+  ])('$reason ends at a limit, for any number of new cursors and records', async ({ bounds, most }) => {
     let asked = 0;
     const read = async (): Promise<RecordPage<{ id: string }>> => {
       asked += 1;
@@ -89,7 +89,7 @@ describe('a list', () => {
   });
 
   it.each([
-    { reason: 'whole, at every cursor', list: [page([1, 2], '1'), page([1, 2], '1')], all: [1, 2] },
+    { reason: 'complete, at every cursor', list: [page([1, 2], '1'), page([1, 2], '1')], all: [1, 2] },
     { reason: 'empty, at every cursor', list: [page([], '1'), page([], '1')], all: [] },
     { reason: 'in pages, some of them empty', list: [page([], '1'), page([], '2'), page([1])], all: [1] },
   ])('that may ignore cursors is read once: $reason', async ({ list, all }) => {
@@ -97,7 +97,7 @@ describe('a list', () => {
     expect(await collect(pages(reading(list).read, itself, bounds))).toEqual(all);
   });
 
-  it('remembers no more than it is told to', async () => {
+  it('remembers at most the given number of records', async () => {
     const list = [page([1], '1'), page([2], '2'), page([3], '3'), page([3, 1])];
     const two = { ...storedList, maxRecent: 2 };
     expect(await collect(pages(reading(list).read, itself, two))).toEqual([1, 2, 3, 1]);

@@ -14,7 +14,7 @@ function through(port: number, credentials = '') {
   return proxyFor(new URL(PLATFORM), { HTTPS_PROXY: `http://${credentials}127.0.0.1:${port}` });
 }
 
-describe('the proxy of an address', () => {
+describe('proxy of a URL', () => {
   const proxy = 'http://proxy.example.com:3128';
   it.each([
     { env: {}, at: PLATFORM, expected: undefined },
@@ -53,12 +53,12 @@ describe('the proxy of an address', () => {
     { list: '[fd00::1]:443', at: 'https://[fd00::1]', direct: true },
     { list: 'fd00::1', at: 'https://[fd00::1]', direct: true },
     { list: '10.0.0.0/99', at: 'https://10.1.2.3', direct: false },
-  ])('is passed over for $at by NO_PROXY=$list: $direct', ({ list, at, direct }) => {
+  ])('is bypassed for $at by NO_PROXY=$list: $direct', ({ list, at, direct }) => {
     expect(proxyFor(new URL(at), { HTTPS_PROXY: proxy, NO_PROXY: list }) === undefined).toBe(direct);
   });
 
   it.each(['socks5://u:hunter2@proxy:1080', 'http://u:hunter2@', '::::hunter2'])(
-    'is refused without showing it where it is none',
+    'is refused without being printed if it is invalid',
     (text) => {
       const error = errorOf(() => proxyFor(new URL(PLATFORM), { HTTPS_PROXY: text }));
       expect(error).toBeInstanceOf(UserError);
@@ -68,7 +68,7 @@ describe('the proxy of an address', () => {
 });
 
 describe('requests through a proxy', () => {
-  it('reach a TLS server, with the credentials for the proxy alone and one tunnel a connection', async () => {
+  it('reach a TLS server, with credentials only for the proxy and one tunnel per connection', async () => {
     const seen: string[] = [];
     await using server = await secureServer(identity, (request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers.host} ${'proxy-authorization' in request.headers}`);
@@ -86,7 +86,7 @@ describe('requests through a proxy', () => {
     expect(proxy.credentials[0]).toBe(`Basic ${Buffer.from('ann:p@ss-word').toString('base64')}`);
   });
 
-  it('are not trusted to a server that nobody vouches for', async () => {
+  it('are not sent to a server with an untrusted certificate', async () => {
     await using server = await secureServer(identity, (_request, response) => response.end('{}'));
     await using proxy = await connectProxy(server.port);
     const { transport } = openTransport({ baseUrl: PLATFORM, proxy: through(proxy.port) });
@@ -95,7 +95,7 @@ describe('requests through a proxy', () => {
     expect(error.message).toContain(`platform.example.com (through the proxy 127.0.0.1:${proxy.port})`);
   });
 
-  it('have a POST sent again where the tunnel did not stand, and know that it was not sent', async () => {
+  it('retry a POST if the tunnel was not established', async () => {
     let posts = 0;
     await using server = await secureServer(identity, (_request, response) => {
       posts++;
@@ -117,7 +117,7 @@ describe('requests through a proxy', () => {
     expect(posts).toBe(1);
   });
 
-  it('have a POST unknown where the tunnel broke after it was sent', async () => {
+  it('make a POST unknown if the tunnel broke after it was sent', async () => {
     await using server = await secureServer(identity, (request) => request.socket.destroy());
     await using proxy = await connectProxy(server.port);
     const { transport, events } = openTransport({ baseUrl: PLATFORM, proxy: through(proxy.port), ca: identity.cert });
@@ -142,7 +142,7 @@ describe('requests through a proxy', () => {
       tries: 5,
       message: 'did not connect to platform.example.com:443: 502 Bad Gateway (after 5 tries)',
     },
-  ])('end clearly where the proxy answers $status$given', async ({ status, given, tries, message }) => {
+  ])('fail with a clear error if the proxy answers $status$given', async ({ status, given, tries, message }) => {
     await using proxy = await connectProxy(await closedPort());
     proxy.answer = status;
     const { transport, events } = openTransport({ baseUrl: PLATFORM, proxy: through(proxy.port, given) });
@@ -153,7 +153,7 @@ describe('requests through a proxy', () => {
     expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain('hunter2');
   });
 
-  it('end clearly where nobody listens at the proxy', async () => {
+  it('fail with a clear error if the proxy has no listener', async () => {
     const port = await closedPort();
     const { transport } = openTransport({ baseUrl: PLATFORM, proxy: through(port, 'ann:hunter2hunter2@') });
     const error = await failureFrom(transport.send(POST));
@@ -161,7 +161,7 @@ describe('requests through a proxy', () => {
     expect(error.outcome).toBe('not-done');
   });
 
-  it('are forwarded where the platform speaks plain HTTP', async () => {
+  it('are forwarded if the platform uses plain HTTP', async () => {
     const { port, seen } = await listenHttp((_request, response) => response.end('{"data":1}'));
     await using proxy = await connectProxy(port);
     const base = 'http://platform.example.com/base';

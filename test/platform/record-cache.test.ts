@@ -6,7 +6,7 @@ import { failureFrom, openTransport } from './open-transport.ts';
 
 const agent = (name: string, more: object = {}) => ({ data: { id: '01A', name, ...more } });
 
-/** Reads the same agent in rounds, one for each answer of the server. */
+/** Reads the same agent in rounds, one for each response of the server. */
 async function readings(...answers: readonly unknown[]) {
   const memory = new RecordCache();
   const { url } = await listenHttp((_request, response, count) => {
@@ -24,7 +24,7 @@ async function readings(...answers: readonly unknown[]) {
   };
 }
 
-it('gives the record of an answer with the same bytes again, and reads every other one anew', async () => {
+it('returns the same record for a response with the same bytes, and parses every other one', async () => {
   const { round } = await readings(agent('a'), agent('a'), agent('b'), agent('a'));
   const first = await round().agents.get('01A');
   expect(await round().agents.get('01A')).toBe(first);
@@ -34,7 +34,7 @@ it('gives the record of an answer with the same bytes again, and reads every oth
   expect(last).not.toBe(first);
 });
 
-it('hides no answer that is an error, or that comes after one', async () => {
+it('hides no response that is an error or follows one', async () => {
   const { round } = await readings(agent('a'), undefined, { data: 'gone' }, agent('b'));
   await round().agents.get('01A');
   expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ status: 404, isMissing: true });
@@ -42,7 +42,7 @@ it('hides no answer that is an error, or that comes after one', async () => {
   expect(await round().agents.get('01A')).toMatchObject({ name: 'b' });
 });
 
-it('has each round check the workspace of what it reads', async () => {
+it('checks the workspace of its records in each round', async () => {
   const foreign = agent('a', { workspace_id: 'other' });
   const { round } = await readings(foreign, foreign);
   for (const client of [round(), round()]) {
@@ -51,7 +51,7 @@ it('has each round check the workspace of what it reads', async () => {
   }
 });
 
-it('forgets what a whole round did not ask for', async () => {
+it('forgets records that a whole round did not request', async () => {
   const { memory, round } = await readings(agent('a'), agent('a'));
   const first = await round().agents.get('01A');
   expect(await round().agents.get('01A')).toBe(first);

@@ -5,11 +5,11 @@ it.each([
   { path: 'name', known: 'name' },
   { path: 'prompt_config.prompt', known: 'prompt_config.prompt' },
   { path: 'agent_ids.3', known: 'agent_ids.3' },
-  { path: 'body.llm_config.temperature', known: 'llm_config.temperature', reason: 'a wrapper is left out' },
-  { path: 'Support', known: undefined, reason: 'a value in the place of a field' },
+  { path: 'body.llm_config.temperature', known: 'llm_config.temperature', reason: 'a wrapper is omitted' },
+  { path: 'Support', known: undefined, reason: 'a value in place of a field' },
   { path: 'llm_config.Support', known: undefined, reason: 'a value below a field' },
-  { path: '15550100', known: undefined, reason: 'a number is no index by itself' },
+  { path: '15550100', known: undefined, reason: 'a number alone is not an index' },
   { path: '', known: undefined },
-])('knows as much of $path as is in requests ($reason)', ({ path, known }) => {
+])('knows the part of $path that requests contain ($reason)', ({ path, known }) => {
   expect(knownField(path)).toBe(known);
 });

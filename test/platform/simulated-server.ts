@@ -1,35 +1,35 @@
 import type { ConcurrencyLimit } from '../../src/platform/concurrency-limit.ts';
 import { type Flight, InFlight } from '../../src/platform/in-flight.ts';
 
-/** What a server is like, by the time since the start in milliseconds. */
+/** The behavior of a server, by the milliseconds since the start. */
 export interface SimulatedServer {
-  /** Milliseconds that a request takes alone. */
+  /** Returns the milliseconds that a single request takes. */
   latency(time: number): number;
-  /** Requests that it works at together; others wait in line. */
+  /** Returns the number of requests that the server handles at once. Others wait. */
   worksAt?(time: number): number;
-  /** Requests that it has at once; others are refused. */
+  /** Returns the number of concurrent requests above which the server refuses. */
   refusesPast?(time: number): number;
   /** Standard deviation of the logarithm of a latency. */
   readonly noise?: number;
-  /** Noise that all requests share and that changes slowly: standard deviation, and the milliseconds that it lasts. */
+  /** Noise that all requests share and that changes slowly: standard deviation, and its duration in milliseconds. */
   readonly slowNoise?: { readonly deviation: number; readonly memory: number };
-  /** Share of the requests that are never answered, and time out after 2 s. */
+  /** Share of the requests that never get a response, and time out after 2 s. */
   readonly hangs?: number;
-  /** Requests of two sorts, where the second takes so many times as long. */
+  /** Factor by which requests of a second type are slower. */
   readonly slowSort?: number;
 }
 
 export interface Answer {
   readonly time: number;
   readonly isRefused: boolean;
-  /** Requests that might run at once when it came. */
+  /** The limit when the response arrived. */
   readonly limit: number;
 }
 
 interface Sending {
   readonly requests: number;
   readonly seed?: number;
-  /** Milliseconds between two moments at which requests are sent: their intents are stored together. */
+  /** Milliseconds between the moments at which requests are sent, because their intents are stored together. */
   readonly every?: number;
 }
 
@@ -46,8 +46,9 @@ interface Running {
 }
 
 /**
- * A client with so many requests, all ready at once, that holds the limit against a server: a clock of its own, event by event.
- * As the transport does, it counts one refusal a burst, pauses after it and sends again what was refused.
+ * Simulates a client with this number of ready requests that applies the limit against a server, with a clock of its
+ * own, event by event. Like the transport, it counts one refusal per burst, pauses after it and resends refused
+ * requests.
  */
 export function simulate(
   limit: ConcurrencyLimit,
@@ -131,7 +132,7 @@ export function simulate(
   return answers;
 }
 
-/** Mulberry32: numbers from 0 to 1 that a seed repeats. */
+/** Mulberry32: repeatable numbers from 0 to 1 for a seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -15,12 +15,12 @@ const GET: TransportRequest = { method: 'GET', path: '/api/v1/agents/01A' };
 const PUT: TransportRequest = { method: 'PUT', path: '/api/v1/agents/01A', body: { name: 'a' } };
 const POST: TransportRequest = { method: 'POST', path: '/api/v1/agents', body: { name: 'a' } };
 
-/** Starts an answer and breaks it off. */
+/** The start of a response that breaks off. */
 const PART = 'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{"data":{"id":"01';
 
 const SLOW = { requests: 16, timeoutSeconds: 2 };
 
-/** Tells the status of each answer, or what went wrong. */
+/** Returns a program that prints the status of each response, or the error. */
 function postsOfChild(baseUrl: string): string {
   const of = (file: string) => JSON.stringify(new URL(`../../src/${file}`, import.meta.url));
   return `import { Transport } from ${of('platform/transport.ts')};
@@ -44,7 +44,7 @@ describe('over a socket', () => {
     expect(seen[0]?.headers).toMatchObject({ authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' });
   });
 
-  it('a write is not sent while it has no permission, which may end while it connects', async () => {
+  it('a write is not sent without a permission, which may expire during the connect', async () => {
     const { url, seen } = await listenHttp((_request, response) => response.end('{}'));
     const { transport } = openTransport({ baseUrl: url });
     let renewals = 0;
@@ -67,13 +67,13 @@ describe('over a socket', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('no more requests run at once than allowed, and as many as allowed', async () => {
+  it('the number of concurrent requests reaches the limit, and does not exceed it', async () => {
     const held: (() => void)[] = [];
     let most = 0;
     const { url } = await listenHttp((_request, response) => {
       held.push(() => response.end('{}'));
       most = Math.max(most, held.length);
-      // Answers only when three are there, so fewer at once would never end.
+      // The server responds only when three requests have arrived, so fewer at once would never end.
       if (held.length >= 3) for (const answer of held.splice(0)) answer();
     });
     const { transport } = openTransport({ baseUrl: url, concurrency: 3 });
@@ -82,8 +82,8 @@ describe('over a socket', () => {
   });
 });
 
-describe('a limit that finds itself', () => {
-  it('settles at what a server takes, from more', { tags: ['long'] }, async () => {
+describe('automatic limit', () => {
+  it('falls to the capacity of a server', { tags: ['long'] }, async () => {
     let held = 0;
     const answers: number[] = [];
     const refused = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ describe('a limit that finds itself', () => {
         return;
       }
       held++;
-      // Answers nobody before it has refused somebody, so fewer than nine at once would never end.
+      // The server responds only after its first refusal, so fewer than nine at once would never end.
       await refused.promise;
       setTimeout(() => {
         held--;
@@ -111,9 +111,9 @@ describe('a limit that finds itself', () => {
   });
 });
 
-describe('a connection that is cut', () => {
+describe('broken connection', () => {
   const cuts = [
-    { reason: 'before the answer', bytes: '' },
+    { reason: 'before the response', bytes: '' },
     { reason: 'in the middle of the headers', bytes: 'HTTP/1.1 200 OK\r\ncontent-ty' },
     { reason: 'in the middle of the body', bytes: PART },
     {
@@ -122,7 +122,7 @@ describe('a connection that is cut', () => {
     },
   ];
 
-  it.each(cuts)('$reason loses a POST, which is not repeated', async ({ bytes }) => {
+  it.each(cuts)('$reason makes a POST unknown, which is not repeated', async ({ bytes }) => {
     const { url } = await listenTcp((socket) => socket.once('data', () => socket.end(bytes)));
     const { transport, events } = openTransport({ baseUrl: url });
     const error = await failureFrom(transport.send(POST));
@@ -131,7 +131,7 @@ describe('a connection that is cut', () => {
     expect(events).toHaveLength(1);
   });
 
-  it.each(cuts)('$reason has a GET and a PUT sent again', async ({ bytes }) => {
+  it.each(cuts)('$reason causes a retry of a GET and a PUT', async ({ bytes }) => {
     const { url } = await listenTcp((socket, count) =>
       socket.once('data', () =>
         socket.end(count % 2 === 1 ? bytes : 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'),
@@ -143,7 +143,7 @@ describe('a connection that is cut', () => {
     expect(events.map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2]);
   });
 
-  it('after the whole refusal has no effect on what it says', async () => {
+  it('after a complete refusal does not change the error', async () => {
     const { url } = await listenTcp((socket) =>
       socket.once('data', () =>
         socket.end('HTTP/1.1 422 Unprocessable\r\ncontent-length: 400\r\n\r\n{"message":"too long"}'),
@@ -155,7 +155,7 @@ describe('a connection that is cut', () => {
     expect(error.message).toBe('POST /api/v1/agents: 422 too long');
   });
 
-  it('with an answer that is not HTTP shows nothing of it', async () => {
+  it('with a response that is not HTTP does not reveal its text', async () => {
     const { url } = await listenTcp((socket) => socket.once('data', () => socket.end(`SSH-2.0 ${API_KEY}\r\n`)));
     const { transport } = openTransport({ baseUrl: url });
     const error = await failureFrom(transport.send(POST));
@@ -164,8 +164,8 @@ describe('a connection that is cut', () => {
   });
 });
 
-describe('a POST that certainly did not happen is sent again', () => {
-  it('when the connection is refused by a platform that answered before', async () => {
+describe('POST that certainly failed is sent again', () => {
+  it('when the connection is refused by a platform that responded before', async () => {
     const server = http.createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -179,7 +179,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     expect(events).toHaveLength(6);
   });
 
-  it.each(['127.0.0.1', 'localhost', '[::1]'])('but not where nobody listens on %s', async (host) => {
+  it.each(['127.0.0.1', 'localhost', '[::1]'])('but not without a listener on %s', async (host) => {
     const port = await closedPort();
     const { transport, events } = openTransport({ baseUrl: `http://${host}:${port}` });
     const error = await failureFrom(transport.send(POST));
@@ -191,7 +191,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('when the name is not known', async () => {
+  it('when the name is unknown', async () => {
     const { transport, events } = openTransport({ baseUrl: 'http://platform.invalid' });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
@@ -199,7 +199,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     expect(events).toHaveLength(5);
   });
 
-  it('when TLS is cut before it stands', async () => {
+  it('when TLS breaks before the handshake ends', async () => {
     const { port } = await listenTcp((socket) => socket.once('data', () => socket.destroy()));
     const { transport, events } = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
     const error = await failureFrom(transport.send(POST));
@@ -207,7 +207,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     expect(events).toHaveLength(5);
   });
 
-  it('but not when the port does not speak TLS, which will not pass', async () => {
+  it('but not when the port does not support TLS, which is permanent', async () => {
     const { port } = await listenHttp((_request, response) => response.end('{}'));
     const { transport, events } = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
     expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'network', outcome: 'not-done' });
@@ -215,11 +215,11 @@ describe('a POST that certainly did not happen is sent again', () => {
   });
 });
 
-describe('a platform that is too slow', () => {
+describe('slow platform', () => {
   it.each([
-    { reason: 'that never answers', answers: false },
-    { reason: 'whose answer never ends', answers: true },
-  ])('$reason loses a POST', async ({ answers }) => {
+    { reason: 'that never responds', answers: false },
+    { reason: 'with an endless response', answers: true },
+  ])('$reason makes a POST unknown', async ({ answers }) => {
     const { url } = await listenTcp((socket) => {
       let drip: NodeJS.Timeout | undefined;
       socket.once('data', () => {
@@ -236,7 +236,7 @@ describe('a platform that is too slow', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('is read although the process was stopped for longer than the timeout', { tags: ['long'] }, async () => {
+  it('is read although the process was suspended for longer than the timeout', { tags: ['long'] }, async () => {
     const held: http.ServerResponse[] = [];
     const asked = Promise.withResolvers<void>();
     const { url } = await listenHttp((_request, response) => {
@@ -261,11 +261,11 @@ describe('a platform that is too slow', () => {
     expect(await told).toBe(`${Array(SLOW.requests).fill('201')}`);
   });
 
-  it('is asked again by a GET', async () => {
+  it('is retried by a GET', async () => {
     const { url } = await listenHttp((_request, response, count) => {
       if (count >= 2) response.end('{}');
     });
-    // On one connection, which the try that was given up must not keep.
+    // There is only one connection, which the aborted attempt must release.
     const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.3, concurrency: 1 });
     await transport.send(GET);
     expect(events.at(0)?.error).toBe('timeout');
@@ -273,9 +273,9 @@ describe('a platform that is too slow', () => {
   });
 });
 
-describe('a huge answer', () => {
+describe('very large response', () => {
   it.each([
-    { reason: 'with its length announced', announced: true },
+    { reason: 'with a declared length', announced: true },
     { reason: 'in chunks', announced: false },
   ])('$reason is refused', async ({ announced }) => {
     const { url } = await listenHttp((_request, response) => {
@@ -294,14 +294,14 @@ describe('a huge answer', () => {
     expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'too-large', outcome: 'lost' });
   });
 
-  it('of the allowed size is taken', async () => {
+  it('of the maximum size is accepted', async () => {
     const text = JSON.stringify('x'.repeat(49_998));
     const { url } = await listenHttp((_request, response) => response.end(text));
     const { transport } = openTransport({ baseUrl: url, maxBodyBytes: 50_000 });
     expect((await transport.send(GET)).body).toHaveLength(49_998);
   });
 
-  it('that refuses is read only at its beginning', async () => {
+  it('with a refusal is only read at its start', async () => {
     const { url } = await listenHttp((_request, response) => {
       response.writeHead(400);
       response.write('no such agent ');
@@ -316,8 +316,8 @@ describe('a huge answer', () => {
   });
 });
 
-describe('a redirect', () => {
-  it('takes the key nowhere', async () => {
+describe('redirect', () => {
+  it('never receives the key', async () => {
     const elsewhere = await listenHttp((_request, response) => response.end('{}'));
     const { url, seen } = await listenHttp((request, response) => {
       response.writeHead(308, { location: elsewhere.url + request.url }).end();
@@ -331,11 +331,11 @@ describe('a redirect', () => {
   });
 });
 
-describe('stopping', () => {
+describe('stop', () => {
   it.each([
     { request: GET, outcome: 'not-done' },
     { request: POST, outcome: 'lost' },
-  ])('a $request.method under way ends it at once', async ({ request, outcome }) => {
+  ])('aborts a $request.method in flight immediately', async ({ request, outcome }) => {
     const controller = new AbortController();
     const { url, seen } = await listenHttp(() => controller.abort());
     const { transport } = openTransport({ baseUrl: url, signal: controller.signal, concurrency: 1 });
@@ -348,7 +348,7 @@ describe('stopping', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('by closing ends what is under way and what comes', async () => {
+  it('by closing aborts requests in flight and new ones', async () => {
     const arrival = Promise.withResolvers<void>();
     const { url } = await listenHttp(() => arrival.resolve());
     const { transport } = openTransport({ baseUrl: url });
@@ -359,7 +359,7 @@ describe('stopping', () => {
     expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'aborted', outcome: 'not-done' });
   });
 
-  it('by closing ends the connections that are kept for later', async () => {
+  it('by closing ends kept-alive connections', async () => {
     const gone = Promise.withResolvers<void>();
     const { url } = await listenHttp((_request, response) => {
       response.socket?.once('close', () => gone.resolve());

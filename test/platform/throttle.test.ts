@@ -32,11 +32,11 @@ function refusedFor(seconds: number) {
   return { ...REFUSED, headers: { 'retry-after': String(seconds) } };
 }
 
-/** Lets everything that can go on go on. */
+/** Runs all pending callbacks. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('the limit', () => {
-  it('is halved once by a burst of 429, however many answers bring it', async () => {
+describe('limit', () => {
+  it('is halved once by a burst of 429 responses', async () => {
     const { permits, limit } = throttle(16);
     const given = await Promise.all(Array.from({ length: 16 }, () => permits.take(false)));
     for (const permit of given) permits.observe(REFUSED, permit, TIME);
@@ -54,7 +54,7 @@ describe('the limit', () => {
     expect(limits).toEqual([2, 1, 1, 1]);
   });
 
-  it('found by itself is halved once by timeouts that come together; a chosen one stays', async () => {
+  it('is halved once by concurrent timeouts if automatic; a configured one stays', async () => {
     for (const [concurrency, after] of [
       ['auto', 8],
       [16, 16],
@@ -66,7 +66,7 @@ describe('the limit', () => {
     }
   });
 
-  it('grows back by one in many successes, up to what is allowed', async () => {
+  it('rises by one after many successes, up to the maximum', async () => {
     const { permits, limit } = throttle(4);
     const permit = await permits.take(false);
     permits.observe(REFUSED, permit, TIME);
@@ -80,7 +80,7 @@ describe('the limit', () => {
     expect(limits.at(-1)).toBe(4);
   });
 
-  it('is never exceeded and leaves nobody waiting, whatever comes back', async () => {
+  it('is never exceeded and lets all requests end, for any responses', async () => {
     const outcomes = fc.array(fc.constantFrom('good', 'refused', 'failed'), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), outcomes, async (concurrency, results) => {
@@ -106,8 +106,8 @@ describe('the limit', () => {
   });
 });
 
-describe('a permit', () => {
-  it('goes to who tries again before who comes first', async () => {
+describe('permit', () => {
+  it('is granted to retries before new requests', async () => {
     const { permits } = throttle(1);
     await permits.take(false);
     const order: string[] = [];
@@ -123,7 +123,7 @@ describe('a permit', () => {
     expect(order).toEqual(['again', 'first']);
   });
 
-  it('is refused to those who wait when the pause is longer than anyone waits', async () => {
+  it('is refused to waiting requests if the pause exceeds the maximum wait', async () => {
     const { permits, clock } = throttle(1);
     const held = await permits.take(false);
     const waiting = Promise.resolve(permits.take(false)).catch((error: unknown) => error);
@@ -135,7 +135,7 @@ describe('a permit', () => {
     expect(await permits.take(false)).toMatchObject({ burst: 1 });
   });
 
-  it('is refused when the platform has done nothing but refuse for longer than anyone waits', async () => {
+  it('is refused if the platform has only refused requests for longer than the maximum wait', async () => {
     const { permits, clock } = throttle(1);
     const refuse = async () => {
       permits.observe(refusedFor(200), await permits.take(true), TIME);
@@ -144,14 +144,14 @@ describe('a permit', () => {
     await refuse();
     permits.observe(GOOD, await permits.take(true), TIME);
     permits.release();
-    // A success in between begins the count anew.
+    // A success in between restarts the count.
     await refuse();
     await refuse();
     await expect(permits.take(true)).rejects.toBeInstanceOf(PauseTooLong);
     expect(clock.waits).toEqual([200_000, 200_000]);
   });
 
-  it('is refused to those who wait when the signal comes', async () => {
+  it('is refused to waiting requests on the signal', async () => {
     const { permits, controller } = throttle(1);
     await permits.take(false);
     const waiting = Promise.resolve(permits.take(false));
@@ -159,7 +159,7 @@ describe('a permit', () => {
     await expect(waiting).rejects.toThrow('aborted');
   });
 
-  it('comes in time, in the order asked, for a queue of thousands', async () => {
+  it('is granted in time, in order, for a queue of thousands', async () => {
     const { permits } = throttle(2);
     const order: number[] = [];
     await Promise.all(
@@ -173,8 +173,8 @@ describe('a permit', () => {
   });
 });
 
-describe('a pause', () => {
-  it('that is announced is announced once to answers that came together', () => {
+describe('pause', () => {
+  it('is announced once for concurrent responses', () => {
     const { permits, clock, notices } = throttle(4);
     for (let answer = 0; answer < 4; answer++) {
       permits.observe(refusedFor(90), { burst: 0, timeoutBurst: 0, stamp: 0 }, TIME);

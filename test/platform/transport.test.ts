@@ -21,8 +21,8 @@ afterAll(() => {
   nock.restore();
 });
 
-describe('a request', () => {
-  it('carries the key and asks for JSON', async () => {
+describe('request', () => {
+  it('sends the key and accepts JSON', async () => {
     nock(BASE_URL, { reqheaders: { authorization: `Bearer ${API_KEY}`, accept: 'application/json' } })
       .get(PATH)
       .reply(200, { data: { id: '01A' } }, { 'x-request-id': 'r-1' });
@@ -31,8 +31,8 @@ describe('a request', () => {
     expect(events).toEqual([{ method: 'GET', path: PATH, status: 200, attempt: 1, milliseconds: 0 }]);
   });
 
-  it('says of a GET with a body what the body is', async () => {
-    // nock does not hand on the body of a GET; that it arrives is seen over a socket.
+  it('sends the content type of a GET with a body', async () => {
+    // nock does not forward the body of a GET; a test with a socket shows that it arrives.
     nock(BASE_URL, { reqheaders: { 'content-type': 'application/json', 'content-length': '16' } })
       .get('/api/v1/call-histories')
       .reply(200, { data: [] });
@@ -41,21 +41,21 @@ describe('a request', () => {
     expect(answer.body).toEqual({ data: [] });
   });
 
-  it('goes below the path of the base URL', async () => {
+  it('is sent below the path of the base URL', async () => {
     nock(BASE_URL).get(`/eu${PATH}`).reply(200, { data: 1 });
     const { transport } = openTransport({ baseUrl: `${BASE_URL}/eu/` });
     expect((await transport.send(GET)).status).toBe(200);
   });
 });
 
-it('keeps no turn where no connections can be made', async () => {
+it('keeps no slot if no connection can be made', async () => {
   const proxy = { origin: 'nonsense', shown: 'nonsense', credentials: undefined, variable: 'HTTP_PROXY' };
   const { transport } = openTransport({ concurrency: 1, baseUrl: 'http://127.0.0.1:9', proxy });
   for (let tries = 1; tries <= 2; tries++) await expect(transport.send(GET)).rejects.toThrow('Invalid URL');
 });
 
-describe('an answer that may pass', () => {
-  it.each([408, 429, 500, 502, 503, 504, 520])('%i is asked for again by GET and PUT', async (status) => {
+describe('temporary failure', () => {
+  it.each([408, 429, 500, 502, 503, 504, 520])('%i is retried by GET and PUT', async (status) => {
     nock(BASE_URL).get(PATH).reply(status).get(PATH).reply(200, { data: 1 });
     nock(BASE_URL).put(PATH).times(2).reply(status).put(PATH).reply(200, { data: 2 });
     const { transport, clock, events } = openTransport();
@@ -65,7 +65,7 @@ describe('an answer that may pass', () => {
     expect(clock.waits).toEqual([500, 500, 1000]);
   });
 
-  it('is asked for at most five times', async () => {
+  it('is retried up to five attempts', async () => {
     nock(BASE_URL).get(PATH).times(5).reply(500, { message: 'out of order' });
     const { transport, clock } = openTransport();
     const error = await failureFrom(transport.send(GET));
@@ -74,7 +74,7 @@ describe('an answer that may pass', () => {
     expect(clock.waits).toEqual([500, 1000, 2000, 4000]);
   });
 
-  it('leaves a PUT that kept failing unknown', async () => {
+  it('makes a failing PUT unknown', async () => {
     nock(BASE_URL).put(PATH).reply(502).put(PATH).reply(404, { message: 'gone' });
     const { transport } = openTransport();
     expect(await failureFrom(transport.send(PUT))).toMatchObject({ status: 404, outcome: 'lost' });
@@ -87,7 +87,7 @@ describe('an answer that may pass', () => {
     { body: page, type: 'text/html' },
     { body: page, type: 'application/json' },
     { body: page, type: 'text/html', status: 410 },
-  ])('a 404 or 410 with $body as $type is tried again', async ({ body, type, status = 404 }) => {
+  ])('a 404 or 410 with $body as $type is retried', async ({ body, type, status = 404 }) => {
     const headers = { 'content-type': type };
     nock(BASE_URL).get(PATH).reply(status, body, headers).get(PATH).reply(200, { data: 1 });
     nock(BASE_URL).put(PATH).reply(status, body, headers).put(PATH).reply(200, { data: 2 });
@@ -97,7 +97,7 @@ describe('an answer that may pass', () => {
     expect(clock.waits).toEqual([500, 500]);
   });
 
-  it('says after all tries that a 404 is not from the platform', async () => {
+  it('reports after all attempts that a 404 is not from the platform', async () => {
     nock(BASE_URL).get(PATH).times(5).reply(404, 'default backend - 404', { 'content-type': 'text/plain' });
     const { transport } = openTransport();
     const error = await failureFrom(transport.send(GET));
@@ -107,7 +107,7 @@ describe('an answer that may pass', () => {
     expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', isMissing: false });
   });
 
-  it('takes a 403 that is a page for one of a gateway, which no repetition changes', async () => {
+  it("treats an HTML 403 as a gateway's, which is not retried", async () => {
     nock(BASE_URL).get(PATH).reply(403, '<h1>Forbidden</h1>', { 'content-type': 'text/html' });
     const { transport } = openTransport();
     const error = await failureFrom(transport.send(GET));
@@ -116,11 +116,11 @@ describe('an answer that may pass', () => {
   });
 
   it.each([
-    { body: '', type: 'text/html', reason: 'an empty answer' },
-    { body: ' \n', type: 'text/plain', reason: 'a blank answer' },
-    { body: '{"message":"no such agent"}', type: 'text/html', reason: 'an object of whatever type' },
-    { body: '"not found"', type: 'application/problem+json', reason: 'a JSON text' },
-  ])('takes $reason for a 404 or 410 of the platform', async ({ body, type }) => {
+    { body: '', type: 'text/html', reason: 'an empty response' },
+    { body: ' \n', type: 'text/plain', reason: 'a blank response' },
+    { body: '{"message":"no such agent"}', type: 'text/html', reason: 'an object of any type' },
+    { body: '"not found"', type: 'application/problem+json', reason: 'a JSON string' },
+  ])('treats $reason as a 404 or 410 of the platform', async ({ body, type }) => {
     for (const status of [404, 410]) {
       nock(BASE_URL).get(PATH).reply(status, body, { 'content-type': type });
       const { transport, events } = openTransport();
@@ -160,14 +160,14 @@ describe('a POST', () => {
     { status: 460, outcome: 'lost' },
     { status: 499, outcome: 'lost' },
     { status: 422, outcome: 'not-done' },
-  ])('answered with $status is $outcome and not repeated', async ({ status, outcome }) => {
+  ])('with response $status is $outcome and not repeated', async ({ status, outcome }) => {
     nock(BASE_URL).post('/api/v1/agents').reply(status, { message: 'no' }, { 'retry-after': '1' });
     const { transport, events } = openTransport();
     expect(await failureFrom(transport.send(POST))).toMatchObject({ status, outcome });
     expect(events).toHaveLength(1);
   });
 
-  it('answered with 429 is sent again', async () => {
+  it('with response 429 is sent again', async () => {
     nock(BASE_URL).post('/api/v1/agents').times(3).reply(429).post('/api/v1/agents').reply(201, { data: 1 });
     const { transport, clock } = openTransport();
     expect((await transport.send(POST)).status).toBe(201);
@@ -177,14 +177,14 @@ describe('a POST', () => {
   it.each([
     { reason: 'empty', body: '', problem: 'the response is empty' },
     { reason: 'blank', body: ' \n', problem: 'the response is empty' },
-    { reason: 'cut off', body: '{"data":{"id":"01', problem: 'the response is invalid or truncated JSON' },
+    { reason: 'truncated', body: '{"data":{"id":"01', problem: 'the response is invalid or truncated JSON' },
     {
-      reason: 'a page',
+      reason: 'an HTML page',
       body: '<html><head><title>Sign\u001b[31m in</title></head></html>',
       problem: 'the response is an HTML page, not JSON: Sign in',
     },
     { reason: 'text', body: 'OK', problem: 'the response is not JSON but text/plain' },
-  ])('whose success is $reason is lost', async ({ body, problem }) => {
+  ])('is lost if its success is $reason', async ({ body, problem }) => {
     nock(BASE_URL)
       .post('/api/v1/agents')
       .reply(201, body, { 'content-type': 'text/plain; charset=utf-8', 'x-request-id': 'r-9' });
@@ -206,15 +206,15 @@ describe('Retry-After', () => {
       wait: 20_000,
     },
     {
-      reason: 'a date, by our own clock where the platform tells none',
+      reason: 'a date, by our own clock if the platform sends none',
       header: 'Tue, 01 Jan 2030 00:00:30 GMT',
       date: undefined,
       wait: 30_000,
     },
-    { reason: 'a date that is past', header: 'Mon, 31 Dec 2029 00:00:30 GMT', date: undefined, wait: 500 },
-    { reason: 'nothing sensible', header: 'soon', date: undefined, wait: 500 },
+    { reason: 'a date in the past', header: 'Mon, 31 Dec 2029 00:00:30 GMT', date: undefined, wait: 500 },
+    { reason: 'an invalid value', header: 'soon', date: undefined, wait: 500 },
     { reason: 'a negative number', header: '-5', date: undefined, wait: 500 },
-  ])('as $reason', async ({ header, date, wait }) => {
+  ])('is parsed: $reason', async ({ header, date, wait }) => {
     nock(BASE_URL)
       .get(PATH)
       .reply(429, '', { 'retry-after': header, ...(date === undefined ? {} : { date }) })
@@ -226,7 +226,7 @@ describe('Retry-After', () => {
     expect(notices).toEqual([]);
   });
 
-  it.each([500, 502, 503])('is heeded with %i too, by everyone', async (status) => {
+  it.each([500, 502, 503])('is honored with %i too, by all requests', async (status) => {
     nock(BASE_URL).get(PATH).reply(status, '', { 'retry-after': '9' }).get(PATH).times(2).reply(200, { data: 1 });
     const { transport, clock } = openTransport({ concurrency: 1 });
     await Promise.all([transport.send(GET), transport.send(GET)]);
@@ -241,7 +241,7 @@ describe('Retry-After', () => {
     expect(clock.waits).toEqual([90_000]);
   });
 
-  it('beyond the longest wait fails at once, without waiting', async () => {
+  it('above the maximum wait fails at once, without waiting', async () => {
     nock(BASE_URL).post('/api/v1/agents').reply(429, '', { 'retry-after': '301' });
     const { transport, clock, notices } = openTransport();
     const error = await failureFrom(transport.send(POST));
@@ -249,11 +249,11 @@ describe('Retry-After', () => {
     expect(error.message).toContain('asks for another pause of 301 s; the limit for all pauses is 300 s');
     expect(clock.waits).toEqual([]);
     expect(notices).toEqual([]);
-    // Whoever comes before the pause is over is refused without a request.
+    // A request during the pause is refused without being sent.
     expect(await failureFrom(transport.send(GET))).toMatchObject({ status: 429, outcome: 'not-done' });
   });
 
-  it.each([429, 503])('with %i ends when the pauses together exceed the longest wait', async (status) => {
+  it.each([429, 503])('with %i ends when the pauses together exceed the maximum wait', async (status) => {
     nock(BASE_URL).get(PATH).times(4).reply(status, '', { 'retry-after': '30' });
     const { transport, clock } = openTransport({ maxWaitSeconds: 100 });
     const error = await failureFrom(transport.send(GET));
@@ -262,7 +262,7 @@ describe('Retry-After', () => {
     expect(clock.waits).toEqual([30_000, 30_000, 30_000]);
   });
 
-  it('is not needed: a platform that refuses for the longest wait is given up', async () => {
+  it('is optional: a platform that refuses for the maximum wait is given up', async () => {
     nock(BASE_URL).get(PATH).reply(429).persist();
     const { transport, clock } = openTransport({ maxWaitSeconds: 60 });
     expect(await failureFrom(transport.send(GET))).toMatchObject({ status: 429 });
@@ -272,7 +272,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a redirect', () => {
+describe('redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
     const elsewhere = nock('https://elsewhere.example.com').get(PATH).reply(200, {});
     nock(BASE_URL)
@@ -287,8 +287,8 @@ describe('a redirect', () => {
   });
 });
 
-describe('an error', () => {
-  it('says what the platform says, without the key', async () => {
+describe('error', () => {
+  it("contains the platform's message, without the key", async () => {
     nock(BASE_URL)
       .get(PATH)
       .reply(422, { errors: { name: [`bad token ${API_KEY}`] } }, { 'x-request-id': API_KEY });
@@ -298,7 +298,7 @@ describe('an error', () => {
     expect(error.facts).toMatchObject({ field: 'name', detail: 'name: bad token (secret)' });
   });
 
-  it('has what the caller knows to be secret removed', async () => {
+  it('is redacted of secrets known to the caller', async () => {
     nock(BASE_URL).put(PATH).reply(400, { message: 'no such key: sk-openai-1' });
     const { transport } = openTransport({ redact: (text) => text.replaceAll('sk-openai-1', '(secret)') });
     expect((await failureFrom(transport.send(PUT))).message).toBe(`PUT ${PATH}: 400 no such key: (secret)`);
@@ -307,14 +307,14 @@ describe('an error', () => {
   it.each([
     { status: 401, words: '401 the API key was rejected: Unauthenticated.' },
     { status: 403, words: '403 the API key lacks permission: Unauthenticated.' },
-  ])('$status says that it is about the key', async ({ status, words }) => {
+  ])('$status mentions the key', async ({ status, words }) => {
     nock(BASE_URL).get(PATH).reply(status, { message: 'Unauthenticated.' });
     const { transport } = openTransport();
     expect((await failureFrom(transport.send(GET))).message).toBe(`GET ${PATH}: ${words}`);
   });
 });
 
-describe('a rate', () => {
+describe('rate limit', () => {
   it('spaces the starts of requests', async () => {
     nock(BASE_URL).get(PATH).times(4).reply(200, {});
     const { transport, clock } = openTransport({ requestsPerSecond: 5 });
@@ -323,14 +323,14 @@ describe('a rate', () => {
   });
 });
 
-describe('a signal', () => {
-  it('that has come sends nothing', async () => {
+describe('signal', () => {
+  it('before a request prevents it', async () => {
     const { transport, events } = openTransport({ signal: AbortSignal.abort() });
     expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'aborted', outcome: 'not-done' });
     expect(events).toEqual([]);
   });
 
-  it('that comes during a pause ends it', async () => {
+  it('during a pause ends it', async () => {
     nock(BASE_URL).get(PATH).reply(500);
     const controller = new AbortController();
     const { transport } = openTransport({
@@ -345,7 +345,7 @@ describe('a signal', () => {
   });
 });
 
-describe('what no request can carry', () => {
+describe('invalid option', () => {
   it.each([
     { reason: 'not a URL', baseUrl: 'platform', key: API_KEY, message: 'base_url is not a URL' },
     {
