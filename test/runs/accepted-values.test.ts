@@ -4,7 +4,7 @@ import { Bench } from '../engine/bench.ts';
 import { agentKind } from '../engine/pure/facts.ts';
 import { agent } from '../engine/resources.ts';
 
-it('takes no value with a mask from the platform, which would overwrite the secret', async () => {
+it('accepts no masked value from the platform, which would overwrite the secret', async () => {
   const resource = agent('a', { llm_config: { model: 'm', tools: [{ key: 'k' }] } });
   const w = await Bench.applied([resource]);
   const id = await w.idOf('Agent/a');

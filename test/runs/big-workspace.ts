@@ -2,7 +2,7 @@ import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import type { World } from '../../src/emulator/world.ts';
 import type { UnmanagedWorkspace } from './unmanaged-workspace.ts';
 
-/** Enough for every page of every list to be full more than once. */
+/** Enough records to fill more than one page of every list. */
 export const COUNTS = {
   agents: 260,
   numbers: 210,
@@ -12,12 +12,12 @@ export const COUNTS = {
   webhooks: 5,
 } as const;
 
-/** Agents that a number, a user or a call leads to; the others only the dashboard knows. */
+/** Agents referenced by a number, a user or a call. Only the dashboard shows the others. */
 const KNOWN_BY = { users: 245, calls: 255 } as const;
 
 /**
- * Fills a workspace the way people do: records made through the API, and what only the dashboard can.
- * @returns ids that nothing leads to.
+ * Fills a workspace as people do: records created through the API, and in the dashboard. @returns ids without
+ * references.
  */
 export async function fillByHand(
   workspace: UnmanagedWorkspace,
@@ -56,7 +56,7 @@ export async function fillByHand(
   return { agentIds: agents.slice(KNOWN_BY.calls), webhookIds };
 }
 
-/** Links each number to the agent of the same name that it is linked to in another workspace. */
+/** Links each number to the agent with the name that it is linked to in another workspace. */
 export function linkAsTheOldOne(old: Emulator, { world, dashboard }: Emulator): void {
   const ids = new Map([...world.agents.values()].map(({ id, name }) => [name, id]));
   const numbers = new Map([...world.numbers.values()].map(({ id, number }) => [number, id]));
@@ -67,7 +67,7 @@ export function linkAsTheOldOne(old: Emulator, { world, dashboard }: Emulator): 
   }
 }
 
-/** What a platform holds, by names instead of ids. */
+/** Returns the contents of a platform, by names instead of ids. */
 export function whatIsThere(world: World) {
   const nameOf = (id: string | null | undefined) => world.agents.get(id ?? '')?.name;
   return {

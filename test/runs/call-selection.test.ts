@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 30);
 
 const hours = fc.integer({ min: 0, max: 96 });
-/** A moment as a person writes it, and its hours after the start. */
+/** A time as a person writes it, and its hours after the start. */
 const moments = fc.tuple(hours, fc.constantFrom(0, 5, -9)).map(([hour, offset]) => {
   const local = new Date(START + (hour + offset) * HOUR).toISOString().slice(0, 16);
   const zone = offset === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}0${Math.abs(offset)}:00`;
@@ -27,8 +27,8 @@ const ranges = fc
   .tuple(bound, bound)
   .filter(([from, to]) => from === undefined || to === undefined || !isReversed(from.text, to.text));
 
-describe('the calls of a range', () => {
-  it('are read to the last one, once each, however the platform reads filters and cursors', async () => {
+describe('calls of a range', () => {
+  it('are read completely, once each, for any handling of filters and cursors by the platform', async () => {
     await fc.assert(
       fc.asyncProperty(
         callBehaviours,
@@ -53,7 +53,7 @@ describe('the calls of a range', () => {
   });
 });
 
-describe('a condition on calls', () => {
+describe('condition on calls', () => {
   const digits = '12345678901234567890';
 
   it.each([

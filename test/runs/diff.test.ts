@@ -39,10 +39,10 @@ spec: { url: "https://x.example", payload: { agent: { $ref: Agent/sales } } }
 
 const SAME = '    vars: { company: Acme }';
 
-/** Both applied, from the same manifests unless `texts` has it otherwise. */
+/** Applies both workspaces, from the same manifests unless `texts` differ. */
 async function applied(texts: WorkspaceText = {}, secondEnv: Record<string, string> = ENV): Promise<TwoWorkspaces> {
   const two = await twoWorkspaces(MANIFESTS, { staging: SAME, production: SAME, ...texts });
-  // The other way round, so that nothing can agree by the order of ids.
+  // The reverse order, so that the order of ids cannot match.
   for (const name of ['FAQ', 'Prices']) two.staging.dashboard.addKnowledgeBase({ name });
   for (const name of ['Prices', 'FAQ']) two.production.dashboard.addKnowledgeBase({ name });
   for (const [name, env] of [
@@ -78,8 +78,8 @@ function field(document: DiffDocument, address: string, name: string): FieldDiff
   return at(document, address)?.fields.find((each) => each.path === name);
 }
 
-describe('a diff of two workspaces', () => {
-  it('is empty where the same was applied, whatever the ids are, and writes nothing', async () => {
+describe('diff of two workspaces', () => {
+  it('is empty after identical applies with different ids, and writes nothing', async () => {
     await using two = await applied();
     two.asked();
     const document = await diffOf(two);
@@ -98,10 +98,10 @@ describe('a diff of two workspaces', () => {
       'llm_config.api_key',
     ]);
     expect(asked.filter((request) => !request.startsWith('GET '))).toEqual([]);
-    expect(new Set(asked).size).toBe(asked.length - 2); // One list of numbers and one of knowledge bases on each platform.
+    expect(new Set(asked).size).toBe(asked.length - 2); // One list of numbers and one of knowledge bases per platform.
   });
 
-  it('tells what the manifests want from what nobody declared, and who moved', async () => {
+  it('distinguishes declared and undeclared differences, and names the side that changed', async () => {
     await using two = await applied({
       staging: `${SAME}\n    patches: { Agent/support: { llm_config: { temperature: 0 }, knowledge_base_config: { chunks_to_retrieve: 9 } } }\n    skip: [PhoneNumber/*]`,
       production: '    vars: { company: Real Acme }',
@@ -158,7 +158,7 @@ describe('a diff of two workspaces', () => {
     });
   });
 
-  it('ends with 0 where every difference is declared', async () => {
+  it('exits with 0 if every difference is declared', async () => {
     await using two = await applied({ production: '    vars: { company: Real Acme }' });
     const { code, stdout } = await two.run(['diff', ...NAMES, '--detailed-exitcode'], ENV);
     expect({ code, closing: stdout.trim().split('\n').at(-1) }).toEqual({
@@ -167,7 +167,7 @@ describe('a diff of two workspaces', () => {
     });
   });
 
-  it('compares secrets as far as anybody knows them, and shows none', { tags: ['long'] }, async () => {
+  it('compares secrets as far as they are known, and reveals none', { tags: ['long'] }, async () => {
     const other = { LLM_KEY: 'sk-that-only-production-has' };
     await using two = await applied({}, other);
     const verdicts = [];
@@ -184,7 +184,7 @@ describe('a diff of two workspaces', () => {
     expect(verdicts).toEqual(['different', 'different', 'unknown']);
   });
 
-  it('says which of the two could not be read', async () => {
+  it('names the workspace that could not be read', async () => {
     await using two = await twoWorkspaces(MANIFESTS, { staging: SAME, production: SAME });
     const { code, stdout, stderr } = await two.run(['diff', ...NAMES], { ...ENV, PRODUCTION_KEY: 'wrong' });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

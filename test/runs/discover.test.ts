@@ -10,7 +10,7 @@ function agents({ records }: Discovery): Record<string, readonly string[]> {
 }
 
 describe('discover', () => {
-  it('finds agents through numbers, users, calls and names, and says where it heard of them', async () => {
+  it('finds agents through numbers, users, calls and names, and lists their sources', async () => {
     await using workspace = await unmanagedWorkspace();
     const { dashboard } = workspace.emulator;
     const [number, user, call, named, hidden] = await Promise.all(
@@ -37,7 +37,7 @@ describe('discover', () => {
     ]);
   });
 
-  it('says which ids lead nowhere, and goes on', async () => {
+  it('reports ids that do not exist, and continues', async () => {
     await using workspace = await unmanagedWorkspace();
     workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });
     const hook = await workspace.webhook({ url: 'https://example.com' });
@@ -55,7 +55,7 @@ describe('discover', () => {
     ]);
   });
 
-  it('goes on without a source that refuses to answer, and says so', async () => {
+  it('continues without a source that refuses to respond, and reports it', async () => {
     await using workspace = await unmanagedWorkspace();
     const id = await workspace.agent({ name: 'a' });
     await workspace.number('+12025550120', { inbound_agent_id: id });
@@ -79,7 +79,7 @@ describe('discover', () => {
     expect(Object.keys(agents(await workspace.discover())).sort()).toEqual(['early', 'late']);
   });
 
-  it('stops where all records are of another workspace, and passes over some', async () => {
+  it('stops if all records belong to another workspace, and skips a few such records', async () => {
     await using workspace = await unmanagedWorkspace();
     const id = await workspace.agent({ name: 'a' });
     workspace.emulator.dashboard.edit('agents', id, { workspace_id: '01ANOTHER' });
@@ -94,7 +94,7 @@ describe('discover', () => {
     });
   });
 
-  it('reads a published version only of what a record hides', async () => {
+  it('reads a published version only for fields that a record hides', async () => {
     await using all = await unmanagedWorkspace({
       shows: { read: ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] },
     });

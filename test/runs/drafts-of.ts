@@ -7,7 +7,7 @@ interface Given {
   readonly secrets?: readonly Secret[];
 }
 
-/** The manifests of these records, for a project that knows no names. */
+/** Returns manifests of these records, for a project that knows no names. */
 export function draftsOf(
   { records, lookups }: Pick<Discovery, 'records' | 'lookups'>,
   { secrets = [] }: Given = {},

@@ -10,8 +10,8 @@ function found(record: FoundRecord['record'], published?: FoundRecord['record'])
   return { record, published: published && { record: published, ahead: false }, mentions: [] };
 }
 
-describe('the files of an export', () => {
-  it('hold no secret that is known, no field that no manifest shows, and nothing of records that none declares', () => {
+describe('files of an export', () => {
+  it('contain no known secret, no field that manifests lack, and nothing of undeclarable records', () => {
     const { leftOut, manifests, complete } = draftsOf(
       {
         records: new Map([

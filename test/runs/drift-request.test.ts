@@ -36,7 +36,7 @@ function seen(changes: Partial<HostFacts>): HostFacts {
   return { base: 'main', branch: done, requests: [], ...changes };
 }
 
-/** What is decided, and the steps in short. */
+/** Returns the decision and its steps in short form. */
 function decided(text: Partial<typeof wanted>, changes: Partial<HostFacts>): string {
   const decision = decideRequest({ ...wanted, ...text }, seen(changes));
   const steps = 'steps' in decision ? decision.steps : [];
@@ -44,44 +44,44 @@ function decided(text: Partial<typeof wanted>, changes: Partial<HostFacts>): str
   return [decision.is, ...words].join(', ');
 }
 
-describe('what becomes of a request', () => {
+describe('decision on a request', () => {
   const stale = { ...done, isUpToDate: false };
   it.each<[reason: string, Partial<typeof wanted>, Partial<HostFacts>, string]>([
-    ['nothing is there', {}, { branch: undefined }, 'open, push, open'],
-    ['a commit came through, and no request', {}, {}, 'open, open'],
-    ['all is as it should be', {}, { requests: [request('open')] }, 'open'],
+    ['nothing exists', {}, { branch: undefined }, 'open, push, open'],
+    ['a commit was pushed, but no request opened', {}, {}, 'open, open'],
+    ['everything is up to date', {}, { requests: [request('open')] }, 'open'],
     ['the drift changed', { drift: 'd2' }, { branch: stale, requests: [request('open')] }, 'open, push, body'],
-    ['the base is another one', {}, { base: 'next', requests: [request('open')] }, 'open, base'],
+    ['the base changed', {}, { base: 'next', requests: [request('open')] }, 'open, base'],
     ['a person closed it', {}, { requests: [request('closed')] }, 'rejected'],
     [
-      'it changed since a person closed it',
+      'it changed after a person closed it',
       { drift: 'd2' },
       { branch: stale, requests: [request('closed')] },
       'open, push, open',
     ],
     ['it ended once, and is back', {}, { branch: stale, requests: [request('closed', ENDED)] }, 'open, push, open'],
-    ['its branch is gone', {}, { branch: undefined, requests: [request('closed', ENDED)] }, 'open, push, open'],
+    ['its branch is missing', {}, { branch: undefined, requests: [request('closed', ENDED)] }, 'open, push, open'],
     ['a person deleted its branch', {}, { branch: undefined, requests: [request('closed')] }, 'open, push, open'],
     ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, push, open'],
     ['a newer one is closed, an older one open', {}, { requests: [request('closed'), request('open')] }, 'open'],
-    ['a person has commits there', {}, { branch: { ...done, isOurs: false }, requests: [request('open')] }, 'foreign'],
+    ['a person added commits', {}, { branch: { ...done, isOurs: false }, requests: [request('open')] }, 'foreign'],
     ['the drift ended', { hasFiles: false }, { requests: [request('open')] }, 'close, state+body'],
     ['it ended after a person closed it', { hasFiles: false }, { requests: [request('closed')] }, 'close, body'],
     ['it ended before', { hasFiles: false }, { requests: [request('closed', ENDED)] }, 'none'],
     ['it ended with a merge', { hasFiles: false }, { requests: [request('merged')] }, 'none'],
     [
-      'it ended under commits of a person',
+      'it ended after commits of a person',
       { hasFiles: false },
       { branch: { ...done, isOurs: false }, requests: [request('open')] },
       'foreign',
     ],
-  ])('%s', (_, text, changes, expected) => {
+  ])('is correct: %s', (_, text, changes, expected) => {
     expect(decided(text, changes)).toBe(expected);
   });
 });
 
-describe('the marks', () => {
-  it('are found again in what a host makes of them', () => {
+describe('marks', () => {
+  it('are found in text that a host has changed', () => {
     const body = `Before\r\n\r\n${markedText('d1', 'Text')}\r\n\r\nAfter`;
     expect(driftIn(body)).toBe('d1');
     expect(withText(body, markedText('d2', '$& $1'))).toBe(`Before\n\n${markedText('d2', '$& $1')}\n\nAfter`);
@@ -94,7 +94,7 @@ describe('the marks', () => {
     expect(markIn('Title\n\nVoxform-Drift: %ff x')).toBeUndefined();
   });
 
-  it('are not taken from a text of the platform', () => {
+  it('are not accepted from a text of the platform', () => {
     const hostile = '<!-- /voxform drift -->\n@everyone\n<!-- voxform drift 0 -->\n<!--/VOXFORM drift-->';
     const marked = markedText('d1', hostile);
     expect(marked.match(/<!--/g)).toHaveLength(2);
@@ -103,7 +103,7 @@ describe('the marks', () => {
     expect(withText(`Before\n\n${escaped}`, 'Ours')).toBe('Before\n\nOurs');
   });
 
-  it('give a text the id that Git gives it', () => {
+  it('contain the id that Git gives a text', () => {
     const text = 'name: Zoë\r\n';
     const id = execFileSync('git', ['hash-object', '--stdin'], { input: text, encoding: 'utf8' }).trim();
     expect(blobId(text, 'a'.repeat(40))).toBe(id);
@@ -111,7 +111,7 @@ describe('the marks', () => {
   });
 });
 
-describe('where a request belongs', () => {
+describe('repository of a request', () => {
   it.each([
     ['https://github.com/acme/voices.git', 'https: github.com acme/voices'],
     ['https://ci:token@git.example.com:8443/a/b/c.git/', 'https: git.example.com:8443 a/b/c'],
@@ -141,7 +141,7 @@ describe('where a request belongs', () => {
     return requestTarget({ project, workspace: 'test', origin, env, signal: new AbortController().signal });
   };
 
-  it('is worked out from the address of the repository', async () => {
+  it('is derived from the address of the repository', async () => {
     expect(await place('git@github.com:acme/voices.git')).toEqual({
       host: 'github',
       api: 'https://api.github.com',
@@ -170,7 +170,7 @@ describe('where a request belongs', () => {
   });
 
   it.each<[reason: string, Parameters<typeof place>, string]>([
-    ['a name that tells nothing', ['https://git.example.com/acme/voices'], 'the host for pull requests is unknown'],
+    ['an ambiguous host name', ['https://git.example.com/acme/voices'], 'the host for pull requests is unknown'],
     ['a path of another host', ['https://github.com/acme/sub/voices'], 'the repository for pull requests is not valid'],
     [
       'a folder',
@@ -182,11 +182,11 @@ describe('where a request belongs', () => {
       ['https://github.com/acme/voices', { folder: 'x.lock/..y', settings: { branch: 'a/{project}/{workspace}' } }],
       'is not a valid branch name',
     ],
-  ])('is told to be missing for %s', async (_, given, said) => {
+  ])('is reported missing for %s', async (_, given, said) => {
     await expect(place(...given)).rejects.toThrow(said);
   });
 
-  it('is what a CI job is told, for a checkout', async () => {
+  it('is taken from a CI job for a checkout', async () => {
     await using folder = await temporaryFolder();
     execFileSync('git', ['init', '-q', folder.root]);
     const project = { root: folder.root, pullRequests: {} } as ProjectConfig;

@@ -18,7 +18,7 @@ import { known, type UnmanagedWorkspace, unmanagedWorkspace } from './unmanaged-
 
 const env = { KEY: 'the-api-key' };
 
-/** Plans the exported project with no state, as a first run does. */
+/** Plans the exported project without a state, as a first run does. */
 async function planOf(folder: string, { client, emulator }: UnmanagedWorkspace) {
   const project = await loadProject({ cwd: folder, env });
   const workspace = selectWorkspace(project, { name: undefined, env });
@@ -130,7 +130,7 @@ const workspaces = fc.record({
   ),
 });
 
-/** Makes the workspace, and gives the ids that a person must name. */
+/** Creates the workspace, and returns the ids that a person must name. */
 async function made(
   workspace: UnmanagedWorkspace,
   parts: typeof workspaces extends fc.Arbitrary<infer T> ? T : never,
@@ -167,8 +167,8 @@ async function made(
   return unmentioned;
 }
 
-describe('an exported project', () => {
-  it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', async () => {
+describe('exported project', () => {
+  it('is valid, and its first plan adopts everything and changes nothing, for any platform', async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, async (parts) => {
         await using workspace = await unmanagedWorkspace(parts.behaviour);
@@ -180,14 +180,14 @@ describe('an exported project', () => {
           ...known('Webhook', ...named.filter(isWebhook)),
         ]);
         const { manifests, leftOut, complete } = draftsOf(discovery);
-        // Those that lists show without a name are no records of the world.
+        // Records that lists return without a name are not in the world.
         const held = [world.agents, world.numbers, world.webhooks, world.users];
         expect(leftOut.filter(({ id }) => held.some((records) => records.has(id)))).toEqual([]);
         const folder = path.join(workspace.folder, 'out');
         const { url, workspaceId } = workspace.emulator;
         const settings = { name: 'test', baseUrl: url, workspaceId, apiKeySecret: 'KEY' };
         const files = [...manifestFiles(complete(), parts.layout), projectFile(settings, 'voxform.yaml')];
-        // The order of the records does not matter.
+        // The order of the records is not significant.
         const { records, lookups: shelves } = discovery;
         const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
         const again = draftsOf({ records: backwards, lookups: shelves });

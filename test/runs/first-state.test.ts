@@ -10,7 +10,7 @@ import { openSession } from '../../src/state/session.ts';
 import { LostState } from '../../src/state/state-errors.ts';
 import { failureOf, saved, sessionOptions, storeAt } from '../state/temporary-state.ts';
 
-/** A project without a state, on a machine that wrote one of the same workspace at this place. */
+/** Creates a project without a state, on a machine that wrote a state of the same workspace at this location. */
 async function beginning(baseUrl: string, written: string, writtenFor?: string) {
   const machine = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-first-run-')));
   onTestFinished(() => rm(machine, { recursive: true, force: true }));
@@ -46,8 +46,8 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
   return { refused, place, marks };
 }
 
-describe('a first run', () => {
-  it('is refused where the state that this machine wrote is gone, and may be recovered', async () => {
+describe('first run', () => {
+  it('is refused if the state written by this machine is missing, and can be recovered', async () => {
     const { refused, place } = await beginning('https://voice.example.com', 'project/.voxform/live.state.json');
     await rm(path.dirname(place), { recursive: true });
     const error = await failureOf(refused());
@@ -57,14 +57,14 @@ describe('a first run', () => {
     expect(error.hint).toContain('voxform state init');
   });
 
-  it('is refused where the state lies in another copy of the project', async () => {
+  it('is refused if the state is in another copy of the project', async () => {
     const { refused, place } = await beginning('https://voice.example.com', 'other/.voxform/live.state.json');
     const error = await failureOf(refused());
     expect(error).not.toBeInstanceOf(LostState);
     expect(error.message).toContain(`${place}, with 1 record,`);
   });
 
-  it('is refused where this machine wrote the state to another store', async () => {
+  it('is refused if this machine wrote the state to another store', async () => {
     const { refused, marks, place } = await beginning('https://voice.example.com', 'other/.voxform/live.state.json');
     await rm(path.dirname(place), { recursive: true });
     const document = { ...emptyDocument({ lineage: 'L2', salt: 'S' }, 'W1', '0.0.0'), serial: 7, write: 'w' };
@@ -74,7 +74,7 @@ describe('a first run', () => {
     expect(error.hint).toContain("state move --from '{ backend: BACKEND");
   });
 
-  it('is refused where it is gone from the store that it is in', async () => {
+  it('is refused if the state is missing from its store', async () => {
     const { refused, marks } = await beginning('https://voice.example.com', 'gone.json', 'https://other.example.com');
     const document = emptyDocument({ lineage: 'L2', salt: 'S2' }, 'W1', '0.0.0');
     await marks.raise({ ...document, serial: 4 }, '.voxform/live.state.json');
@@ -83,7 +83,7 @@ describe('a first run', () => {
     expect(error.message).toContain('to .voxform/live.state.json (serial 4), and it is missing');
   });
 
-  it('begins where the state was of another platform that has a workspace of the same id', async () => {
+  it('starts if the state belonged to another platform with a workspace of the same id', async () => {
     const { refused } = await beginning(
       'https://voice.example.com',
       'other/.voxform/live.state.json',
@@ -92,7 +92,7 @@ describe('a first run', () => {
     await expect(refused()).resolves.toBeUndefined();
   });
 
-  it('is refused where the address of the platform is only spelled otherwise', async () => {
+  it("is refused if only the spelling of the platform's address differs", async () => {
     const { refused } = await beginning(
       'https://voice.example.com',
       'other/.voxform/live.state.json',
@@ -102,7 +102,7 @@ describe('a first run', () => {
   });
 
   it.each(['project/.voxform/live.state.json', 'other/.voxform/live.state.json'])(
-    'begins on a platform of this machine, whatever was at %s',
+    'starts on a platform of this machine, with any former state at %s',
     async (written) => {
       const { refused, place } = await beginning('http://127.0.0.1:4010', written);
       if (written.startsWith('project')) await rm(path.dirname(place), { recursive: true });

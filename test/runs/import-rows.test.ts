@@ -13,8 +13,8 @@ describe('readRows', () => {
         ['Agent/b', '2', 3],
       ],
     ],
-    ['a byte order mark is gone before', 'address,id\r\nAgent/a,1\r\n', [['Agent/a', '1', 2]]],
-    ['blank lines and blanks around cells', 'address, id\n\n  Agent/a ,\t1 \n   \n', [['Agent/a', '1', 3]]],
+    ['a byte order mark', 'address,id\r\nAgent/a,1\r\n', [['Agent/a', '1', 2]]],
+    ['blank lines and spaces around cells', 'address, id\n\n  Agent/a ,\t1 \n   \n', [['Agent/a', '1', 3]]],
     ['quotes', '"address","id"\n"Agent/a", "1"\n', [['Agent/a', '1', 2]]],
     [
       'one id for two kinds',
@@ -55,7 +55,7 @@ describe('readRows', () => {
     expect(problems[0]?.message).toContain(message);
   });
 
-  it('says what is wrong in every line', () => {
+  it('reports the errors of every line', () => {
     const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n', ORIGIN);
     expect(problems.map(({ line }) => line)).toEqual([2, 4]);
     expect(rows).toHaveLength(1);

@@ -14,15 +14,15 @@ const declared = (...resources: readonly (Partial<Resource> & { readonly name: s
     kinds,
   );
 
-describe('the names that records keep', () => {
+describe('names of records', () => {
   it.each([
     {
-      reason: 'what the state calls a record counts before what a manifest calls it',
+      reason: 'a name in the state precedes a name in a manifest',
       sources: [inState({ 'PhoneNumber/old': 'n1' }), declared({ name: 'new', id: 'n1' })],
       kept: { n1: 'old' },
     },
     {
-      reason: 'a manifest names a record by its id, or by its natural key, however that is written',
+      reason: 'a manifest names a record by its id, or by its natural key in any spelling',
       sources: [declared({ name: 'main', spec: { number: '0301 2' } }, { name: 'other', id: 'n2' })],
       kept: { n1: 'main', n2: 'other' },
     },
@@ -32,7 +32,7 @@ describe('the names that records keep', () => {
       kept: { n1: 'a' },
     },
     {
-      reason: 'a manifest without a natural key, or with one that no record has, names nothing',
+      reason: 'a manifest without a natural key, or with an unknown one, names nothing',
       sources: [declared({ name: 'a' }, { name: 'b', spec: { number: '999' } })],
       kept: {},
     },

@@ -64,8 +64,8 @@ const draft: fc.Arbitrary<ManifestDraft> = fc.record({
   }),
 });
 
-describe('the text of a manifest', () => {
-  it('reads back as it was', () => {
+describe('text of a manifest', () => {
+  it('parses to the same values', () => {
     fc.assert(
       fc.property(draft, (each) => {
         const written = manifestText(each);

@@ -32,7 +32,7 @@ function drafts({ bases = [], secrets = {}, ...shown }: Shown) {
   return draftsOf({ records, lookups: new Map([['KnowledgeBase', bases]]) }, { secrets: known });
 }
 
-/** The manifest of the only record, without the line for editors, and what else is written. */
+/** Returns the manifest of the only record without the editor line, and the other written texts. */
 function written(shown: Shown): { manifest: string; texts: Record<string, string> } {
   const files = [...manifestFiles(drafts(shown).complete(), 'resource')];
   const manifest = files.find(({ path }) => path.endsWith('.yaml'))?.text ?? '';
@@ -46,8 +46,8 @@ function written(shown: Shown): { manifest: string; texts: Record<string, string
 
 const version = { id: 'a1', version: 7, tts_config: { voice_id: 'v' } };
 
-describe('an exported manifest', () => {
-  it('holds what the kind has fields for, with references, files and comments', () => {
+describe('exported manifest', () => {
+  it('contains the fields of its kind, with references, files and comments', () => {
     const { manifest, texts } = written({
       bases: [
         { id: 'k1', name: 'FAQ' },
@@ -106,7 +106,7 @@ spec:
     expect(texts).toEqual({ 'manifests/agents/support-line.prompt.md': 'One\nTwo\nThree\nFour\n' });
   });
 
-  it('offers a secret beside a spec that has no object for it', () => {
+  it('suggests a secret beside a spec that lacks its object', () => {
     expect(written({ Agent: [{ id: 'a1', name: '24h' }] }).manifest).toContain(`spec:
   name: 24h
   # llm_config:
@@ -114,7 +114,7 @@ spec:
 `);
   });
 
-  it('escapes what steers a terminal, so that it reads back the same', () => {
+  it('escapes control characters, so that it parses to the same values', () => {
     const name = 'a\u009b31m \u202eb\u200b\u0007\u{e0041}';
     const { manifest } = written({
       Webhook: [{ id: 'w1', url: 'https://example.com', payload: { data: { [name]: `${name}\ntwo` } } }],
@@ -123,7 +123,7 @@ spec:
     expect(parse(manifest).spec.payload.data).toEqual({ [name]: `${name}\ntwo` });
   });
 
-  it('has no text of a known secret', () => {
+  it('contains no known secret', () => {
     const secrets = { TOKEN: 'tok-123456789', SHORT: 'abc' };
     const shown: Shown = {
       secrets,
@@ -147,13 +147,9 @@ spec:
   });
 
   it.each([
-    [
-      'an array that holds none of the known values',
-      { id: 'u1', email: 'a@example.com', modules: ['agents', 'billing'] },
-      'modules',
-    ],
-    ['a role that the document does not name', { id: 'u1', email: 'a@example.com', role: 'king' }, 'role'],
-  ])('leaves out %s, and says so', (_, record, path) => {
+    ['an array without known values', { id: 'u1', email: 'a@example.com', modules: ['agents', 'billing'] }, 'modules'],
+    ['an undocumented role', { id: 'u1', email: 'a@example.com', role: 'king' }, 'role'],
+  ])('omits %s, and reports it', (_, record, path) => {
     const { manifests, complete } = drafts({ WorkspaceUser: [record] });
     expect([...complete()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
     expect(manifests[0]?.omitted).toEqual([{ path, because: 'the API documentation does not allow its value' }]);
@@ -161,8 +157,12 @@ spec:
 
   it.each([
     ['a number that is too long', { PhoneNumber: [{ id: 'n1', number: '+4930123456789' }] }, 'require number'],
-    ['a webhook whose URL is none', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'require url'],
-    ['an id that no path holds', { Webhook: [{ id: 'a b', url: 'https://example.com' }] }, 'the id is not valid'],
+    ['a webhook with an invalid URL', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'require url'],
+    [
+      'an id that is invalid in a path',
+      { Webhook: [{ id: 'a b', url: 'https://example.com' }] },
+      'the id is not valid',
+    ],
     [
       'two numbers with the same digits',
       {
@@ -173,13 +173,13 @@ spec:
       },
       'n1 has the same natural key',
     ],
-  ])('is not made of %s', (_, shown, because) => {
+  ])('is not created from %s', (_, shown, because) => {
     const { leftOut } = drafts(shown as Shown);
     expect(leftOut).toHaveLength(1);
     expect(leftOut[0]?.because).toContain(because);
   });
 
-  it('quotes texts that other readers of YAML would take for something else', () => {
+  it('quotes strings that other YAML parsers would read differently', () => {
     const words = ['yes', 'no', 'On', '012', '0o7', '12:30:45', '1_000', '2001-01-01', 'null', 'true', '1e3', 'plain'];
     const { manifest } = written({ Agent: [{ id: 'a1', name: 'a', tts_config: { backchannel_words: words } }] });
     const written11 = words.filter((word) => !manifest.includes(`- "${word}"\n`));
@@ -187,14 +187,14 @@ spec:
     expect(manifest).toContain('- plain\n');
   });
 
-  it('cannot be broken out of by an id in a comment', () => {
+  it('cannot be escaped by an id in a comment', () => {
     const { manifest } = written({
       WorkspaceUser: [{ id: 'u1', email: 'a@example.com', agent_ids: ['x\nspec: {}\r\u2028y'] }],
     });
     expect(manifest).toContain('# no Agent with a unique name found for x spec: {}  y\n');
   });
 
-  it('goes with others of its kind into files that can be read', () => {
+  it('is grouped with others of its kind into readable files', () => {
     const prompt = 'x'.repeat(90_000);
     const Agent = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, name: id, prompt_config: { prompt } }));
     const files = [...manifestFiles(drafts({ Agent }).complete(), 'kind')];
@@ -203,7 +203,7 @@ spec:
   });
 });
 
-describe('the list of secrets', () => {
+describe('list of secrets', () => {
   it('names each once, with a placeholder that is never sent', () => {
     const { manifests } = drafts({
       Agent: [
@@ -219,7 +219,7 @@ describe('the list of secrets', () => {
     ]);
   });
 
-  it('has those that stand in values, and offers the name of none for another', () => {
+  it('contains those inside values, and suggests no name twice', () => {
     const { manifests } = drafts({
       Agent: [{ id: 'a1', name: 'Key' }],
       Webhook: [

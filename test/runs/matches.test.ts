@@ -48,7 +48,7 @@ function match({ wanted, records, held = {}, remembered = {}, bases = [] }: Case
   });
 }
 
-/** `address: certain id | candidates`. */
+/** Returns `address: certain id | candidates`. */
 function summary(matches: readonly Match[]): Record<string, string> {
   return Object.fromEntries(
     matches.map(({ resource: { address }, certain, candidates }) => [
@@ -66,13 +66,13 @@ const asDay = { name: 'Day', prompt_config: { prompt: 'Be kind.' } };
 describe('matchesFor', () => {
   const cases: (Case & { reason: string; expected: Record<string, string> })[] = [
     {
-      reason: 'one record agrees in all that is shown',
+      reason: 'one record agrees in all readable fields',
       wanted: [day, night],
       records: { Agent: [found('1', asDay), found('2', { name: 'Night', prompt_config: { prompt: 'Be loud.' } })] },
       expected: { 'Agent/day': '1 | 1', 'Agent/night': '- | ' },
     },
     {
-      reason: 'more agrees than not',
+      reason: 'more fields agree than differ',
       wanted: [resource('Agent/x', { name: 'X', prompt_config: { prompt: 'p', first_speaker: 'ai' } })],
       records: { Agent: [found('1', { name: 'X', prompt_config: { prompt: 'other', first_speaker: 'ai' } })] },
       expected: { 'Agent/x': '- | 1' },
@@ -90,27 +90,27 @@ describe('matchesFor', () => {
       expected: { 'Agent/day': '- | 1', 'Agent/twin': '- | 1' },
     },
     {
-      reason: 'a backup tells twins apart',
+      reason: 'a backup distinguishes twins',
       wanted: [day, twin],
       records: { Agent: [found('1', asDay), found('2', asDay)] },
       remembered: { 'Agent/day': '2' },
       expected: { 'Agent/day': '2 | 2', 'Agent/twin': '1 | 1' },
     },
     {
-      reason: 'what a backup says is offered, and not certain, where the record differs',
+      reason: 'a match from a backup is suggested, but not certain, if the record differs',
       wanted: [day],
       records: { Agent: [found('1', { name: 'Other', prompt_config: { prompt: 'Other.' } })] },
       remembered: { 'Agent/day': '1' },
       expected: { 'Agent/day': '- | 1' },
     },
     {
-      reason: 'nothing that is managed is shown',
+      reason: 'managed records are not shown',
       wanted: [resource('Agent/x', { stt_config: { model: 'm' } })],
       records: { Agent: [found('1', { name: 'X' })] },
       expected: { 'Agent/x': '- | ' },
     },
     {
-      reason: 'a published version shows what the read hides',
+      reason: 'a published version shows fields that the read hides',
       wanted: [resource('Agent/x', { name: 'X', stt_config: { model: 'm' } })],
       records: {
         Agent: [
@@ -121,26 +121,26 @@ describe('matchesFor', () => {
       expected: { 'Agent/x': '1 | 1' },
     },
     {
-      reason: 'a published version says nothing once the draft moved on',
+      reason: 'a published version proves nothing after the draft changed',
       wanted: [resource('Agent/x', { name: 'X', stt_config: { model: 'm' } })],
       records: { Agent: [found('1', { name: 'X' }, { stt_config: { model: 'n' } }, true)] },
       expected: { 'Agent/x': '1 | 1' },
     },
     {
-      reason: 'a record that is managed already is no candidate',
+      reason: 'a managed record is not a candidate',
       wanted: [day],
       records: { Agent: [found('1', asDay)] },
       held: { Agent: ['1'] },
       expected: { 'Agent/day': '- | ' },
     },
     {
-      reason: 'metadata.id decides, and takes its record from the others',
+      reason: 'metadata.id decides, and excludes its record for the others',
       wanted: [day, resource('Agent/named', { name: 'Whatever' }, '1')],
       records: { Agent: [found('1', asDay)] },
       expected: { 'Agent/day': '- | ', 'Agent/named': '1 | 1' },
     },
     {
-      reason: 'secrets and references that are not known say nothing',
+      reason: 'unknown secrets and references prove nothing',
       wanted: [
         resource('Agent/x', {
           name: 'X',
@@ -155,7 +155,7 @@ describe('matchesFor', () => {
       expected: { 'Agent/x': '1 | 1' },
     },
     {
-      reason: 'a knowledge base by its name counts',
+      reason: 'a knowledge base is matched by name',
       wanted: [resource('Agent/x', { name: 'X', llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } })],
       bases: [{ id: 'a', name: 'FAQ' }],
       records: {
@@ -167,7 +167,7 @@ describe('matchesFor', () => {
       expected: { 'Agent/x': '2 | 2' },
     },
     {
-      reason: 'a record that another manifest says more of is not certain for one that says little',
+      reason: 'a record that matches another manifest better is not certain for one with few fields',
       wanted: [
         resource('Agent/brief', { name: 'Day' }),
         resource('Agent/long', { name: 'Day', prompt_config: { prompt: 'Be kind.' }, llm_config: { model: 'was' } }),
@@ -176,7 +176,7 @@ describe('matchesFor', () => {
       expected: { 'Agent/brief': '- | 1', 'Agent/long': '- | 1' },
     },
     {
-      reason: 'a manifest that says more, and has a record of its own, takes no other from a manifest',
+      reason: 'a manifest with more fields and its own record takes no record from another manifest',
       wanted: [resource('Agent/brief', { name: 'Day', prompt_config: { prompt: 'Be brief.' } }), twin, night],
       records: {
         Agent: [
@@ -188,7 +188,7 @@ describe('matchesFor', () => {
       expected: { 'Agent/brief': '1 | 1', 'Agent/twin': '2 | 2', 'Agent/night': '3 | 3' },
     },
     {
-      reason: 'a natural key is exact, whatever else differs',
+      reason: 'a natural key is exact, regardless of other differences',
       wanted: [resource('PhoneNumber/n', { number: '+49 30 1', nickname: 'Old' })],
       records: {
         PhoneNumber: [
@@ -210,7 +210,7 @@ describe('matchesFor', () => {
     expect(summary(match(input))).toEqual(expected);
   });
 
-  it('gives the same whatever the order of the records', () => {
+  it('does not depend on the order of the records', () => {
     const records = [found('1', asDay), found('2', asDay), found('3', { name: 'Day' })];
     const wanted = [day, night, twin];
     expect(summary(match({ wanted, records: { Agent: records.toReversed() } }))).toEqual(

@@ -6,7 +6,7 @@ import { openSession, readState } from '../../src/state/session.ts';
 import type { StateBackup } from '../../src/state/store.ts';
 import { creating, saved, sessionOptions, statePath, storeAt } from '../state/temporary-state.ts';
 
-/** A document or journal after these events. */
+/** Returns a document or journal after these events. */
 function backups(source: string, events: readonly JournalEvent[], workspaceId: string | undefined = 'W1'): StateBackup {
   const state = fold(emptyDocument({ lineage: 'L', salt: '' }, 'W1', ''), []);
   for (const event of events) state.apply({ event, at: '2030' });
@@ -26,7 +26,7 @@ function forgotten(name: string): JournalEvent {
 }
 
 describe('mergeBackups', () => {
-  it('takes the newest word on each address, and keeps every id', () => {
+  it('uses the newest entry of each address, and keeps every id', () => {
     const { remembered, known } = mergeBackups(
       [backups('/x/new', [saved('a', 'id-2')]), backups('/x/old', [saved('a', 'id-1'), saved('b')])],
       'W1',
@@ -38,7 +38,7 @@ describe('mergeBackups', () => {
     expect(known.map(({ id }) => id)).toEqual(['id-2', 'id-1', 'id-b']);
   });
 
-  it('remembers no record that was released since', () => {
+  it('omits records that were released since', () => {
     const { remembered, orphans } = mergeBackups(
       [backups('new', [saved('a'), forgotten('a')]), backups('old', [saved('a')])],
       'W1',
@@ -47,7 +47,7 @@ describe('mergeBackups', () => {
     expect(orphans.map(({ id }) => id)).toEqual(['id-a']);
   });
 
-  it('asks about no create that was settled since', () => {
+  it('omits creates that were resolved since', () => {
     const settled = mergeBackups([backups('new', [saved('x')]), backups('old', [creating('a')])], 'W1');
     expect([...settled.pending.keys()]).toEqual([]);
     const journal = backups('journal', [creating('b')]);
@@ -55,7 +55,7 @@ describe('mergeBackups', () => {
     expect([...open.pending.keys()].sort()).toEqual(['Agent/a', 'Agent/b']);
   });
 
-  it('listens to no state of another workspace', () => {
+  it('ignores states of another workspace', () => {
     const { known, pending, orphans } = mergeBackups(
       [backups('x', [saved('a'), creating('b'), forgotten('c')], 'W2')],
       'W1',
@@ -65,7 +65,7 @@ describe('mergeBackups', () => {
 });
 
 describe('restore', () => {
-  it('puts back orphans and open creates, of which none is managed', async () => {
+  it('restores orphans and open creates that are not managed', async () => {
     const store = storeAt(await statePath());
     const options = sessionOptions();
     const session = await openSession(store, options);

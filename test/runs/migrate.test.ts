@@ -19,9 +19,9 @@ function selected(include: readonly string[], exclude: readonly string[] = []): 
   return selectedBy(resources, { include, exclude }).map(({ address }) => address);
 }
 
-describe('a selection', () => {
+describe('selection', () => {
   it.each([
-    { reason: 'nothing is said', include: [], exclude: [], left: resources.map(({ address }) => address) },
+    { reason: 'no option is given', include: [], exclude: [], left: resources.map(({ address }) => address) },
     {
       reason: 'a glob is included',
       include: ['Agent/support-*'],
@@ -35,22 +35,22 @@ describe('a selection', () => {
       left: ['Agent/support-a', 'Agent/support-b'],
     },
     {
-      reason: 'several are included',
+      reason: 'several globs are included',
       include: ['Agent/sales', 'PhoneNumber/*'],
       exclude: [],
       left: ['Agent/sales', 'PhoneNumber/main'],
     },
-  ])('is right where $reason', ({ include, exclude, left }) => {
+  ])('is correct: $reason', ({ include, exclude, left }) => {
     expect(selected(include, exclude)).toEqual(left);
   });
 
-  it('is refused where a glob matches nothing, and where nothing is left', () => {
+  it('is refused if a glob matches nothing, and if nothing remains', () => {
     expect(() => selected(['Agents/*'])).toThrow('--include Agents/* matches no resource');
     expect(() => selected([], ['*/nobody'])).toThrow('--exclude */nobody matches no resource');
     expect(() => selected(['Agent/*'], ['*/*'])).toThrow('leave nothing to migrate');
   });
 
-  it('tells what it leaves out that is referred to and is not there yet', () => {
+  it('reports omitted resources that others need and that do not exist yet', () => {
     const chosen = selectedBy(resources, { include: ['PhoneNumber/*', 'WorkspaceUser/*'], exclude: [] });
     const left = leftOutReferences(resources, chosen, stateOf({ 'Agent/sales': entryOf({}) }));
     expect([...left]).toEqual([
@@ -66,7 +66,7 @@ function planned(address: string, action: PlannedResource['action'], ...dependsO
 }
 
 describe('batches', () => {
-  it('keep the order of references, and hold only what is written', () => {
+  it('keep the order of references, and contain only written resources', () => {
     const document = {
       resources: [
         planned('Agent/a', 'create', 'Agent/z'),
@@ -93,7 +93,7 @@ describe('batches', () => {
   });
 });
 
-describe('a map of names', () => {
+describe('map of names', () => {
   it.each([
     { reason: 'a list', text: '- FAQ\n', message: 'm.yaml is not a map of names' },
     { reason: 'nothing', text: '', message: 'm.yaml is not a map of names' },
@@ -103,11 +103,11 @@ describe('a map of names', () => {
       message: 'm.yaml: "FAQ" needs a name or id as a string',
     },
     { reason: 'bad YAML', text: 'FAQ: "x\n', message: 'm.yaml:' },
-  ])('is refused where it holds $reason', ({ text, message }) => {
+  ])('is refused if it contains $reason', ({ text, message }) => {
     expect(() => parseNameMap(text, 'm.yaml')).toThrow(message);
   });
 
-  it('becomes names of the workspace, and patches for ids, once: a value that the workspace has of its own stays', () => {
+  it('becomes workspace names, and patches for ids, once: existing values of the workspace stay', () => {
     const withBases = (...bases: string[]) => [
       agent('a', {
         llm_config: {
@@ -140,15 +140,15 @@ describe('a map of names', () => {
   });
 });
 
-describe('a line of a map of names', () => {
+describe('line of a map of names', () => {
   const bases = [ref('KnowledgeBase/FAQ'), ref('KnowledgeBase/Prices'), '01OLD'];
   it.each([
-    { reason: 'nothing is wrong', map: 'FAQ: Questions\n01OLD: 01NEW\n', unused: [], missing: [] },
+    { reason: 'everything is valid', map: 'FAQ: Questions\n01OLD: 01NEW\n', unused: [], missing: [] },
     { reason: 'no value has the name', map: 'FQA: Questions\n', unused: ['FQA'], missing: [] },
     { reason: 'no value has the id', map: '01ODL: 01NEW\n', unused: ['01ODL'], missing: [] },
-    { reason: 'it leads to a name that is not there', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
-    { reason: 'it leads to an id of the old workspace', map: '01OLD: 01OLD\n', unused: [], missing: ['01OLD'] },
-  ])('is told where $reason', ({ map, unused, missing }) => {
+    { reason: 'it refers to a missing name', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
+    { reason: 'it refers to an id of the old workspace', map: '01OLD: 01OLD\n', unused: [], missing: ['01OLD'] },
+  ])('is reported: $reason', ({ map, unused, missing }) => {
     const told = ineffectiveLines([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
       names: parseNameMap(map, 'm.yaml'),
       indexes: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
@@ -161,19 +161,19 @@ describe('ids in manifests', () => {
   const from = { name: 'old', ...stateOf({ 'Agent/a': entryOf({}, { id: 'A-OLD' }) }) };
   const to = { name: 'new', ...stateOf({ 'Agent/b': entryOf({}, { id: 'B-NEW' }) }) };
 
-  it('are told apart by the states', () => {
+  it('are identified by the states', () => {
     const named = [agent('a', {}, { id: 'A-OLD' }), agent('b', {}, { id: 'B-NEW' }), agent('c')];
     expect([...foreignIds(named, { from, to })]).toEqual(['Agent/a']);
   });
 
-  it('are refused where neither knows them', () => {
+  it('are refused if neither state contains them', () => {
     expect(() => foreignIds([agent('c', {}, { id: 'C-ELSEWHERE' })], { from, to })).toThrow(
       'Agent/c names the record C-ELSEWHERE, which is neither in the state of old nor in the state of new',
     );
   });
 });
 
-it('writes a map that a spreadsheet reads', () => {
+it('writes a map that a spreadsheet can read', () => {
   const rows = [
     { address: 'Agent/b', from: null, to: 'B2' },
     { address: 'Agent/a', from: 'odd,"id"', to: 'A2' },

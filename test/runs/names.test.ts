@@ -28,7 +28,7 @@ describe('slugOf', () => {
     ['--', ''],
     ['x'.repeat(100), 'x'.repeat(63)],
     [`${'x'.repeat(62)} y`, 'x'.repeat(62)],
-  ])('makes of %j %j', (label, slug) => {
+  ])('turns %j into %j', (label, slug) => {
     expect(slugOf(label)).toBe(slug);
   });
 });
@@ -36,22 +36,22 @@ describe('slugOf', () => {
 describe('namesFor', () => {
   const cases = [
     {
-      reason: 'the lowest id of those that are called alike has the plain name',
+      reason: 'the lowest id among identical names gets the plain name',
       found: called(['b', 'Line'], ['a', 'line!'], ['c', 'LINE']),
       names: { a: 'line', b: 'line-2', c: 'line-3' },
     },
     {
-      reason: 'a record that is called like a numbered one keeps its name',
+      reason: 'a record named like a numbered one keeps its name',
       found: called(['a', 'Line'], ['b', 'Line'], ['c', 'Line 2']),
       names: { a: 'line', b: 'line-3', c: 'line-2' },
     },
     {
-      reason: 'the kind stands in for a name of which nothing is left',
+      reason: 'the kind replaces an empty name',
       found: called(['a', '客服'], ['b', '']),
       names: { a: 'agent', b: 'agent-2' },
     },
     {
-      reason: 'names that are in use stay, and nobody else gets them',
+      reason: 'used names stay, and are not reused',
       found: called(['a', 'Line'], ['b', 'Other']),
       kept: { b: 'line' },
       names: { a: 'line-2', b: 'line' },
@@ -74,11 +74,11 @@ describe('namesFor', () => {
     ['Webhook', { url: 'https://user:word@example.com/calls?token=abc' }, 'example-com'],
     ['Webhook', { url: 'https://hooks.slack.com/services/T0ABC/B0DEF/9fGh2JkLmN' }, 'hooks-slack-com'],
     ['Webhook', { url: 'no url' }, 'webhook'],
-  ])('calls a %s %j %s', (name, fields, expected) => {
+  ])('names a %s %j %s', (name, fields, expected) => {
     expect(plainName(kindNamed(name), { id: '1', ...fields })).toBe(expected);
   });
 
-  it('gives names that manifests may have, each once, whatever the order', () => {
+  it('returns valid, unique names in any order', () => {
     const labels = fc.oneof(fc.constantFrom('a', 'A', 'a-2', 'a 2', 'a-2-2', 'ä'), fc.string({ maxLength: 80 }));
     fc.assert(
       fc.property(fc.array(labels, { maxLength: 12 }), fc.infiniteStream(fc.nat()), (list, random) => {

@@ -10,7 +10,7 @@ import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
 
 const KEY = 'key-that-nobody-may-see';
-/** Too short to be struck out of anything but what the platform says. */
+/** Too short to be redacted anywhere but in text of the platform. */
 const SECRET = 'kQ7x';
 
 const NUMBER = `apiVersion: voxform/v1
@@ -41,13 +41,13 @@ interface Setting extends AsyncDisposable {
   readonly emulator: Emulator;
   readonly folder: Folder;
   readonly project: Project;
-  /** What the platform answers from now on. */
+  /** The response hook of the platform. */
   hook: RequestHook;
-  /** What was asked since the last call: method and path, sorted. */
+  /** Returns the requests since the last call: method and path, sorted. */
   asked(): readonly string[];
 }
 
-/** Everything applied, with two pages of users on the platform. */
+/** Creates an applied workspace, with two pages of users on the platform. */
 async function applied(): Promise<Setting> {
   const box: { hook: RequestHook } = { hook: () => undefined };
   const emulator = await startEmulator({ seed: 1, apiKey: KEY, onRequest: (request) => box.hook(request) });
@@ -81,7 +81,7 @@ async function applied(): Promise<Setting> {
   };
 }
 
-/** The failure of a plan, as a person would be told it. */
+/** Returns the error of a plan as the user sees it. */
 async function failing(promise: Promise<unknown>): Promise<Error> {
   return promise.then(
     () => expect.unreachable('it should have failed'),
@@ -89,8 +89,8 @@ async function failing(promise: Promise<unknown>): Promise<Error> {
   );
 }
 
-describe('a plan that begins to read before the manifests are read', () => {
-  it('asks for each record and each page once, and for nothing else', async () => {
+describe('plan that reads records before it reads the manifests', () => {
+  it('requests each record and each page once, and nothing else', async () => {
     await using given = await applied();
     const { project, emulator } = given;
     const { agents, webhooks } = emulator.world;
@@ -111,7 +111,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     }
   });
 
-  it('reads nothing ahead where only a part, or nothing, is to be read', async () => {
+  it('reads nothing ahead if only a part, or nothing, will be read', async () => {
     await using given = await applied();
     await plan(given.project, { refresh: false });
     expect(given.asked().filter((each) => !each.includes('knowledge-bases'))).toEqual([]);
@@ -121,7 +121,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect(given.asked()).toEqual([]);
   });
 
-  it('does not read what no manifest declares any more', async () => {
+  it('does not read resources that no manifest declares', async () => {
     await using given = await applied();
     await rm(path.join(given.folder.root, 'manifests/hooks.yaml'));
     const { document } = await plan(given.project);
@@ -131,13 +131,13 @@ describe('a plan that begins to read before the manifests are read', () => {
 
   it.each([
     [
-      'does not answer',
+      'does not respond',
       async (given: Setting) => {
         given.hook = () => ({ delayMs: 600_000 });
       },
     ],
-    ['is not there', (given: Setting) => given.emulator.close()],
-  ])('says what is wrong with manifests although the platform %s', async (_reason, make) => {
+    ['does not exist', (given: Setting) => given.emulator.close()],
+  ])('reports invalid manifests although the platform %s', async (_reason, make) => {
     await using given = await applied();
     await writeFile(path.join(given.folder.root, 'manifests/z.yaml'), agentManifest('z').replace('spec', 'spce'));
     await make(given);
@@ -146,7 +146,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect((error as InvalidManifests).diagnostics.map(({ file }) => file)).toContain('manifests/z.yaml');
   });
 
-  it('tells of a failure as a plan does that reads nothing ahead, with the secrets of the manifests struck out', async () => {
+  it('reports an error like a plan without reading ahead, with redacted secrets', async () => {
     await using given = await applied();
     given.hook = ({ path: asked }) =>
       asked.includes('/agents/') ? { status: 403, body: { message: `no entry for ${SECRET}` } } : undefined;
@@ -157,7 +157,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect(known(early.message)).toBe(known(plain.message));
   });
 
-  it('passes over a record of another workspace among those of this one', async () => {
+  it('skips a record of another workspace among its own', async () => {
     await using given = await applied();
     given.hook = ({ path: asked }) => {
       if (!asked.includes('/numbers')) return undefined;
@@ -168,7 +168,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect(JSON.stringify(document)).not.toContain('01X');
   });
 
-  it('counts a record that is missing as missing', async () => {
+  it('counts a missing record as missing', async () => {
     await using given = await applied();
     const [id = ''] = given.emulator.world.agents.keys();
     given.hook = ({ path: asked }) => (asked.endsWith(id) ? { status: 404, body: {} } : undefined);
@@ -177,7 +177,7 @@ describe('a plan that begins to read before the manifests are read', () => {
   });
 });
 
-it('does not hold what was read ahead for true once the state has moved on', () => {
+it('discards records that were read ahead if the state has changed', () => {
   const document = emptyDocument({ lineage: 'L', salt: 'S' }, 'W', '1');
   const early = { state: fold(document, []), ahead: {} } as unknown as Prefetch;
   expect(readAheadIfCurrent(early, fold(document, []))).toBe(early.ahead);

@@ -3,20 +3,20 @@ import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 
 export interface WorkspaceText {
-  /** More lines of the workspace in the project file, each indented by four. */
+  /** Additional lines of the workspace in the project file, each indented by four spaces. */
   readonly staging?: string;
   readonly production?: string;
-  /** More of the project file. */
+  /** Additional lines of the project file. */
   readonly project?: string;
 }
 
-/** A project with a staging and a production workspace, each with a platform of its own. */
+/** A project with a staging and a production workspace, each with its own platform. */
 export interface TwoWorkspaces extends AsyncDisposable {
   readonly folder: Folder;
   readonly staging: Emulator;
   readonly production: Emulator;
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CommandResult>;
-  /** The requests of both platforms since the last time. */
+  /** Returns the requests to both platforms since the last call. */
   asked(): string[];
 }
 

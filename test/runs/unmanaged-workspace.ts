@@ -11,7 +11,7 @@ import { type Discovery, discover, type KnownId } from '../../src/runs/discover.
 import type { JsonObject } from '../../src/values/json.ts';
 import { Secret } from '../../src/values/value.ts';
 
-/** A workspace that people made in the dashboard, and a folder of the test's own. */
+/** A workspace that people created in the dashboard, and a temporary folder. */
 export class UnmanagedWorkspace implements AsyncDisposable {
   readonly emulator: Emulator;
   readonly client: PlatformClient;
@@ -35,7 +35,7 @@ export class UnmanagedWorkspace implements AsyncDisposable {
     return createClient({ transport, workspaceId });
   }
 
-  /** The id of the agent that these fields make. */
+  /** Creates an agent with these fields and returns its id. */
   async agent(body: JsonObject, { publish = false } = {}): Promise<string> {
     const { id } = await this.client.agents.create(body);
     if (publish) this.emulator.dashboard.publishAgent(id);

@@ -19,7 +19,7 @@ const FILES = [
   { path: 'manifests/agents/a.yaml', text: 'a\n' },
 ];
 
-/** Everything below a folder, hidden files included. */
+/** Returns all files below a folder, including hidden ones. */
 async function tree(root: string): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   return entries
@@ -30,8 +30,8 @@ async function tree(root: string): Promise<string[]> {
 
 describe('writeFolder', () => {
   it.each([
-    ['a folder that is not there', 'out', async () => undefined],
-    ['a folder in one that is not there', 'a/b/out', async () => undefined],
+    ['a missing folder', 'out', async () => undefined],
+    ['a folder in a missing folder', 'a/b/out', async () => undefined],
     ['an empty folder', 'out', (target: string) => mkdir(target)],
   ])('writes into %s', async (_, name, prepare) => {
     const root = await folder();
@@ -42,23 +42,23 @@ describe('writeFolder', () => {
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
   });
 
-  it('says in plain words why a folder cannot be written', async () => {
+  it('explains why a folder cannot be written', async () => {
     const target = path.join(await folder(), 'n'.repeat(250));
     await expect(writeFolder(target, FILES, LAST)).rejects.toThrow(
       `cannot write to the folder ${target}: its name is too long`,
     );
   });
 
-  it.runIf(process.platform === 'linux')('gives up on a folder that can never be created', async () => {
+  it.runIf(process.platform === 'linux')('fails for a folder that can never be created', async () => {
     await expect(writeFolder('/proc/voxform', FILES, LAST)).rejects.toThrow('cannot create a folder there');
   });
 
   it.each([
-    ['holds a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
-    ['holds a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],
+    ['contains a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
+    ['contains a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],
     ['is a file', (target: string) => writeFile(target, 'mine')],
-    ['lies below a file', (target: string) => writeFile(path.dirname(target), '').catch(() => writeFile(target, ''))],
-  ])('refuses a folder that %s, and leaves it as it is', async (_, prepare) => {
+    ['is below a file', (target: string) => writeFile(path.dirname(target), '').catch(() => writeFile(target, ''))],
+  ])('refuses a folder that %s, and does not change it', async (_, prepare) => {
     const root = await folder();
     const target = path.join(root, 'out');
     await prepare(target);
@@ -70,7 +70,7 @@ describe('writeFolder', () => {
   it.each([
     ['new', false],
     ['empty', true],
-  ])('leaves nothing of a failure in a %s folder', async (_, exists) => {
+  ])('leaves no files after a failure in a %s folder', async (_, exists) => {
     const root = await folder();
     const target = path.join(root, 'out');
     if (exists) await mkdir(target);
@@ -83,7 +83,7 @@ describe('writeFolder', () => {
     if (exists) expect(await readdir(target)).toEqual([]);
   });
 
-  it('writes no file over another of its own', async () => {
+  it('never overwrites one of its own files', async () => {
     const root = await folder();
     const target = path.join(root, 'out');
     await expect(writeFolder(target, [...FILES, ...FILES], LAST)).rejects.toThrow(UserError);
@@ -92,7 +92,7 @@ describe('writeFolder', () => {
 });
 
 describe('writeFolder with replace', () => {
-  it('replaces files of the same names, links included, and leaves the rest', async () => {
+  it('replaces files of the same names, including links, and keeps the others', async () => {
     const root = await folder();
     const target = path.join(root, 'out');
     await mkdir(path.join(target, 'manifests/agents'), { recursive: true });
@@ -110,9 +110,9 @@ describe('writeFolder with replace', () => {
   });
 
   it.each([
-    ['a link where a folder is to be', (at: string, root: string) => symlink(root, at), 'agents'],
-    ['a file where a folder is to be', (at: string) => writeFile(at, 'mine'), 'agents'],
-    ['a folder where a file is to be', (at: string) => mkdir(at, { recursive: true }), 'agents/a.yaml'],
+    ['a link in place of a folder', (at: string, root: string) => symlink(root, at), 'agents'],
+    ['a file in place of a folder', (at: string) => writeFile(at, 'mine'), 'agents'],
+    ['a folder in place of a file', (at: string) => mkdir(at, { recursive: true }), 'agents/a.yaml'],
   ])('changes nothing in a folder with %s', async (_, prepare, at) => {
     const root = await folder();
     const target = path.join(root, 'out');

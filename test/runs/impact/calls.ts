@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A call as far as its impact is concerned. */
+/** The fields of a call that its impact needs. */
 export interface SomeCall {
   readonly start_time: string | null;
   readonly duration: string | null;
@@ -36,7 +36,7 @@ export const someCalls = fc.array(
   { maxLength: 120 },
 );
 
-/** Type 7, as spreadsheets have it, over all values. */
+/** Type 7, as in spreadsheets, over all values. */
 export function naiveQuantile(values: readonly number[], part: number): number | null {
   if (values.length === 0) return null;
   const rising = [...values].sort((a, b) => a - b);

@@ -18,7 +18,7 @@ describe('wilson', () => {
   });
 });
 
-describe('the difference of two shares', () => {
+describe('difference of two shares', () => {
   it.each([
     // Newcombe 1998, table II: method 10.
     { a: [56, 70], b: [48, 80], low: 0.0524, high: 0.3339 },
@@ -33,7 +33,7 @@ describe('the difference of two shares', () => {
     expect(found.high).toBeCloseTo(high, 4);
   });
 
-  it('turns with its sides', () => {
+  it('is negated if the sides are swapped', () => {
     const share = fc
       .integer({ min: 1, max: 500 })
       .chain((total) => fc.tuple(fc.integer({ min: 0, max: total }), fc.constant(total)));
@@ -49,15 +49,15 @@ describe('the difference of two shares', () => {
   });
 });
 
-describe('the rank that bounds a median', () => {
-  it('is that of the tables, and none for fewer than six values', () => {
+describe('rank that bounds a median', () => {
+  it('matches the tables, and is undefined for fewer than six values', () => {
     // Conover, table of the sign test: the largest rank with at most 2.5 % on either side.
     const ranks = [6, 8, 9, 12, 20, 30, 50, 100].map(medianRank);
     expect(ranks).toEqual([1, 1, 2, 3, 6, 10, 18, 40]);
     expect([0, 1, 5].map(medianRank)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('goes on evenly where the normal distribution stands in', () => {
+  it('continues smoothly at the normal approximation', () => {
     expect(medianRank(1001)).toBeGreaterThanOrEqual(medianRank(999) ?? 0);
     expect((medianRank(1001) ?? 0) - (medianRank(1000) ?? 0)).toBeLessThanOrEqual(1);
   });

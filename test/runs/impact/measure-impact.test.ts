@@ -20,12 +20,12 @@ const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
 interface History {
-  /** Milliseconds after the start, in order: when each version was published. */
+  /** Milliseconds after the start at which each version was published, in order. */
   readonly published: readonly number[];
   readonly calls: readonly SomeCall[];
 }
 
-/** An emulator with one agent, its versions and its calls, and a few calls of another. */
+/** Starts an emulator with one agent, its versions and its calls, and a few calls of another agent. */
 async function platform({ published, calls }: History, behaviour: BehaviourPatch = {}) {
   const bench = await Bench.start(behaviour);
   const { emulator } = bench;
@@ -51,7 +51,7 @@ async function platform({ published, calls }: History, behaviour: BehaviourPatch
       created_at: start ?? new Date(START + 99 * HOUR).toISOString(),
     });
     const stored = world.records.calls.get(made);
-    // The emulator's own forms have no gaps; the platform's may.
+    // The emulator always sends complete responses; the platform's may have gaps.
     const { start_time, duration, session_outcome } = { ...call, start_time: start ?? null };
     if (stored !== undefined)
       world.records.calls.set(made, { ...stored, start_time, duration, session_outcome } as never);
@@ -65,7 +65,7 @@ async function platform({ published, calls }: History, behaviour: BehaviourPatch
   return { emulator, id, measure, [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose]() };
 }
 
-/** The one whose calls count; another has some too. */
+/** Returns the agent whose calls count. Another one has some too. */
 async function agentOf({ client, emulator: { dashboard } }: Bench): Promise<string> {
   const [{ id }, other] = [await client.agents.create({ name: 'a' }), await client.agents.create({ name: 'b' })];
   for (let count = 0; count < 3; count++) dashboard.recordCall({ agent_id: other.id, session_outcome: 'foreign' });
@@ -79,7 +79,7 @@ const histories = fc.record<History>({
   calls: someCalls,
 });
 
-/** Counted as a person would who has all calls in a sheet. */
+/** Counts as a person with all calls in a spreadsheet would. */
 function naive({ published, calls }: History) {
   const starts = published.map((after) => START + after);
   const timed = calls.flatMap((call) =>
@@ -103,8 +103,8 @@ function naive({ published, calls }: History) {
   };
 }
 
-describe('the impact of versions', () => {
-  it('agrees with a count by hand', { tags: ['long'] }, async () => {
+describe('impact of versions', () => {
+  it('matches a manual count', { tags: ['long'] }, async () => {
     await fc.assert(
       fc.asyncProperty(histories, callBehaviours, async (history, behaviour) => {
         await using made = await platform(history, behaviour);
@@ -157,7 +157,7 @@ describe('the impact of versions', () => {
     calls: [...spread(0, outcomes(48, 32)), ...spread(10, outcomes(56, 14)), ...spread(20, outcomes(3, 2))],
   };
 
-  it('compares the two newest versions, or two that are named', async () => {
+  it('compares the two newest versions, or two named ones', async () => {
     await using made = await platform(three);
     const newest = (await made.measure()).compared;
     expect(newest).toMatchObject({ from: 2, to: 3, duration: { verdict: 'too_few_calls', low: null } });
@@ -178,7 +178,7 @@ describe('the impact of versions', () => {
     await expect(made.measure({ compare: [1, 7] })).rejects.toThrow('Agent/a has no published version 7');
   });
 
-  it('gives figures without the inexact digits of sums', async () => {
+  it('has no rounding errors of sums', async () => {
     const ten = (from: number, cost: number) =>
       spread(from, outcomes(10, 0)).map((each, index) => ({ ...each, cost, e2e_latency: 100 * index }));
     await using made = await platform({ published: [0, 10 * HOUR], calls: [...ten(0, 0.1), ...ten(10, 0.3)] });
@@ -187,7 +187,7 @@ describe('the impact of versions', () => {
     expect(compared?.cost).toEqual({ difference: 0.2, low: 0.2, high: 0.2, verdict: 'higher' });
   });
 
-  it('counts calls since a moment, for the versions that were the latest since then', async () => {
+  it('counts calls since a time, for the versions that were the latest since then', async () => {
     await using made = await platform(three);
     const { versions, since } = await made.measure({ since: new Date(START + 11.5 * HOUR).toISOString() });
     expect(versions.map(({ version, calls }) => [version, calls])).toEqual([
@@ -201,8 +201,8 @@ describe('the impact of versions', () => {
     { reason: 'filters in the query', behaviour: { callFilters: 'query' } },
     { reason: 'cursors that are positions', behaviour: { callFilters: 'query', cursors: 'position' } },
     { reason: 'bodies that are refused', behaviour: { callFilters: 'query', refusesGetBody: 501 } },
-    { reason: 'small pages that repeat records', behaviour: { pages: { most: 7, overlap: 2 } } },
-    { reason: 'an odd meta', behaviour: { meta: 'odd' } },
+    { reason: 'small pages with repeated records', behaviour: { pages: { most: 7, overlap: 2 } } },
+    { reason: 'an unusual meta', behaviour: { meta: 'odd' } },
     { reason: 'calls of another workspace', behaviour: { seesOtherWorkspace: true } },
   ] as const)('is the same with $reason', async ({ behaviour }) => {
     await using usual = await platform(three);
@@ -211,7 +211,7 @@ describe('the impact of versions', () => {
     expect(versions).toEqual(expected);
   });
 
-  it('counts the same values apart in all versions', async () => {
+  it('counts the same values separately in all versions', async () => {
     const late = Array.from({ length: 150 }, () => 'reason-10');
     const many = Array.from({ length: 150 }, (_, index) => `reason-${index}`);
     const calls = [...spread(0, late), ...spread(10, many)];
@@ -222,7 +222,7 @@ describe('the impact of versions', () => {
     expect(counted.map((values) => values['(others)']?.count)).toEqual([150, 50, undefined]);
   });
 
-  it('counts many values apart in JSON, a hundred of a field at most, and shows the most frequent ones', async () => {
+  it('counts many values separately in JSON, up to a hundred per field, and shows the most frequent ones', async () => {
     const many = Array.from({ length: 300 }, (_, index) => `reason-${index % 2 ? 0 : index}`);
     await using made = await platform({ published: [0, 10 * HOUR], calls: spread(0, many) });
     const document = await made.measure();
@@ -237,7 +237,7 @@ describe('the impact of versions', () => {
     expect(text).toContain('(others)');
   });
 
-  it('says what the data do not hold', async () => {
+  it('names the fields that the data lack', async () => {
     await using made = await platform(three);
     const { world } = made.emulator;
     const agent = world.agents.get(made.id);

@@ -30,7 +30,7 @@ describe('counts of values', () => {
     expect(counted([1, 2, 3, 4, 5]).median()).toBeUndefined();
   });
 
-  it('are rounded where there are too many, as little as it takes', () => {
+  it('are rounded as little as possible if there are too many', () => {
     const values = Array.from({ length: 50_000 }, (_, index) => Math.sqrt(index + 1) * 1.000001);
     const counts = counted(values);
     expect(counts.digits).toBe(4);
@@ -41,7 +41,7 @@ describe('counts of values', () => {
     expect(counts.total).toBe(50_000);
   });
 
-  it('stay few whatever the values are', () => {
+  it('remain few for any values', () => {
     const values = Array.from(
       { length: 30_000 },
       (_, index) => (index % 2 ? -1 : 1) * 10 ** ((index % 600) - 300) * (index + 1),
