@@ -3,8 +3,8 @@ import { kinds } from '../../src/kinds/index.ts';
 import { checkSpec } from '../../src/manifests/check-spec.ts';
 import { Secret } from '../../src/values/value.ts';
 
-describe('a field that there is not', () => {
-  it('is told also where its value is a secret', () => {
+describe('unknown field', () => {
+  it('is reported even if its value is a secret', () => {
     const agent = kinds.get('Agent');
     if (agent === undefined) throw new Error('no agents');
     const spec = { name: 'day', llm_config: { api_kye: new Secret('KEY', undefined) } };

@@ -24,7 +24,7 @@ class Folder {
 
 const DEFAULT = 'manifests/**/*.{yaml,yml,json}';
 
-describe('the files that a pattern names', () => {
+describe('files that match a pattern', () => {
   const files = [
     'manifests/b.yaml',
     'manifests/a.yml',
@@ -50,24 +50,24 @@ describe('the files that a pattern names', () => {
       expected: ['manifests/b.yaml', 'other/f.yaml'],
     },
     { reason: 'in the project folder', patterns: ['*.yaml'], expected: ['g.yaml'] },
-    { reason: 'by its own name', patterns: ['./other/f.yaml'], expected: ['other/f.yaml'] },
+    { reason: 'by exact name', patterns: ['./other/f.yaml'], expected: ['other/f.yaml'] },
     {
-      reason: 'in a hidden folder that is named',
+      reason: 'in a hidden folder with an exact name',
       patterns: ['manifests/.git/*.yaml'],
       expected: ['manifests/.git/d.yaml'],
     },
     {
-      reason: 'of any name, but YAML and JSON only',
+      reason: 'of any name, but only YAML and JSON',
       patterns: ['manifests/**'],
       expected: ['manifests/a.yml', 'manifests/b.yaml', 'manifests/deep/er/c.json'],
     },
     {
-      reason: 'once, though two patterns name them',
+      reason: 'once, although two patterns match',
       patterns: [DEFAULT, 'manifests/*.yaml'],
       expected: ['manifests/a.yml', 'manifests/b.yaml', 'manifests/deep/er/c.json'],
     },
     {
-      reason: 'without those that are taken away',
+      reason: 'except excluded ones',
       patterns: [DEFAULT, '!manifests/deep/**'],
       expected: ['manifests/a.yml', 'manifests/b.yaml'],
     },
@@ -83,13 +83,13 @@ describe('the files that a pattern names', () => {
     expect(patterns).toMatchObject([{ index: 0, code: 'outside-project' }]);
   });
 
-  it.each(['none/**/*.yaml', 'manifests/*.toml', 'none.yaml'])('may be none at all: %s', (pattern) => {
+  it.each(['none/**/*.yaml', 'manifests/*.toml', 'none.yaml'])('may be none: %s', (pattern) => {
     using folder = new Folder(files);
     expect(findFiles(folder.root, [DEFAULT, pattern]).patterns).toMatchObject([{ index: 1, code: 'no-match' }]);
   });
 });
 
-describe('a symbolic link', () => {
+describe('symbolic link', () => {
   it('to a file or folder outside is refused, not followed', () => {
     using outside = new Folder(['secret.yaml']);
     using folder = new Folder(['manifests/a.yaml'], {
@@ -105,7 +105,7 @@ describe('a symbolic link', () => {
     ]);
   });
 
-  it('that is the folder of the manifests is refused too', () => {
+  it('in place of the manifests folder is refused too', () => {
     using outside = new Folder(['secret.yaml']);
     using folder = new Folder([], { manifests: outside.root });
     const { files, entries } = findFiles(folder.root, [DEFAULT]);
@@ -124,7 +124,7 @@ describe('a symbolic link', () => {
     expect(entries).toEqual([]);
   });
 
-  it('that goes in a circle ends', () => {
+  it('that forms a cycle ends', () => {
     using folder = new Folder(['manifests/a.yaml', 'manifests/deep/b.yaml'], {
       'manifests/self': '.',
       'manifests/deep/up': '..',
@@ -142,7 +142,7 @@ describe('a symbolic link', () => {
   });
 });
 
-it('a folder that may not be read is said to be so', () => {
+it('reports a folder without read permission', () => {
   using folder = new Folder(['manifests/closed/a.yaml', 'manifests/b.yaml']);
   chmodSync(path.join(folder.root, 'manifests/closed'), 0);
   const source = new URL('../../src/manifests/find-files.ts', import.meta.url);

@@ -3,17 +3,17 @@ import { expect, it } from 'vitest';
 import { escapeGlob, globMatcher, globProblem, splitGlob } from '../../src/manifests/glob.ts';
 
 it.each([
-  { glob: 'a/**', text: 'a', is: false, reason: 'what is in the folder, not the folder' },
+  { glob: 'a/**', text: 'a', is: false, reason: 'the contents of a folder, not the folder' },
   { glob: 'a/**', text: 'a/b/c', is: true, reason: 'any depth' },
   { glob: '{a,*}.yaml', text: '.yaml', is: false, reason: 'no wildcard matches a leading dot' },
-  { glob: 'a \\(old\\)/*.yaml', text: 'a (old)/b.yaml', is: true, reason: 'brackets of a name' },
-  { glob: '!a', text: 'b', is: true, reason: 'all others' },
-  { glob: '[^]a]', text: ']', is: false, reason: 'a bracket at the beginning of a class' },
-  { glob: '{a', text: '{a', is: true, reason: 'a group that does not end' },
-  { glob: 'a/**/b', text: 'a/b', is: true, reason: 'no folder between' },
-  { glob: '*.{yaml,yml}', text: 'a.yml', is: true, reason: 'one of two endings' },
+  { glob: 'a \\(old\\)/*.yaml', text: 'a (old)/b.yaml', is: true, reason: 'brackets in a name' },
+  { glob: '!a', text: 'b', is: true, reason: 'all other characters' },
+  { glob: '[^]a]', text: ']', is: false, reason: 'a bracket at the start of a class' },
+  { glob: '{a', text: '{a', is: true, reason: 'an unterminated group' },
+  { glob: 'a/**/b', text: 'a/b', is: true, reason: 'no folder in between' },
+  { glob: '*.{yaml,yml}', text: 'a.yml', is: true, reason: 'one of two extensions' },
   { glob: '?.yaml', text: 'a.yaml', is: true, reason: 'one character' },
-  { glob: '*.yaml', text: 'a/b.yaml', is: false, reason: 'a star stays in its folder' },
+  { glob: '*.yaml', text: 'a/b.yaml', is: false, reason: 'a star does not cross folders' },
   { glob: '**/*.yaml', text: '.git/b.yaml', is: false, reason: 'a hidden folder' },
   { glob: '**/*.yaml', text: 'a\nb.yaml', is: true, reason: 'a name of two lines' },
 ])('$glob matches $text: $is, $reason', ({ glob, text, is }) => {
@@ -21,7 +21,7 @@ it.each([
 });
 
 it.each(['*a'.repeat(200), `${'**/'.repeat(100)}b`, '{a,a}{a,a}{a,a}{a,a}{a,a}{a,a}*b', `${'[ab]*'.repeat(90)}b`])(
-  'needs no time for a name that almost matches: %#',
+  'is fast for a name that almost matches: %#',
   (glob) => {
     expect(globProblem(glob)).toBeUndefined();
     const matches = globMatcher([glob]);

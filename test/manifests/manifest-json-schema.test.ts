@@ -25,7 +25,7 @@ interface Row {
 
 const right: readonly Row[] = [
   {
-    reason: 'an agent of plain values',
+    reason: 'an agent with plain values',
     kind: 'Agent',
     spec: '{ name: A, llm_config: { temperature: 0.2, tools: [{ a: [1] }, x] } }',
   },
@@ -42,7 +42,7 @@ const right: readonly Row[] = [
     spec: '{ name: { $env: X, default: y }, llm_config: { api_key: { $secret: K }, max_tokens: { $var: n }, knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ one }, plain-id] }, prompt_config: { prompt: { $file: p.md }, ai_speak_after_silence: { $var: b } }, tts_config: { $var: tts }, stt_config: { provider: { $join: [a, 1, { $ref: Agent/b }], separator: "" } } }',
   },
   {
-    reason: 'null where it has a meaning',
+    reason: 'null with a meaning',
     kind: 'Agent',
     spec: '{ tts_config: { emotion: null, speed_alpha: null } }',
   },
@@ -57,7 +57,7 @@ const right: readonly Row[] = [
     spec: '{ nickname: Main }',
   },
   {
-    reason: 'an agent of a number',
+    reason: 'an agent with a number',
     kind: 'PhoneNumber',
     spec: '{ number: "+491", inbound_agent_id: { $ref: Agent/a }, outbound_agent_id: null }',
   },
@@ -66,7 +66,7 @@ const right: readonly Row[] = [
     kind: 'Webhook',
     spec: '{ url: https://example.com, payload: { data: { k: { $var: x } } }, retries: 10, timeout: { $var: t } }',
   },
-  { reason: 'a payload of nothing', kind: 'Webhook', spec: '{ url: { $env: URL }, payload: null }' },
+  { reason: 'an empty payload', kind: 'Webhook', spec: '{ url: { $env: URL }, payload: null }' },
   {
     reason: 'a user',
     kind: 'WorkspaceUser',
@@ -75,43 +75,43 @@ const right: readonly Row[] = [
 ];
 
 const wrong: readonly Row[] = [
-  { reason: 'a misspelt field', kind: 'Agent', spec: '{ nmae: A }' },
-  { reason: 'a misspelt field further down', kind: 'Agent', spec: '{ tts_config: { voise: x } }' },
-  { reason: 'a number for text', kind: 'Agent', spec: '{ name: 5 }' },
+  { reason: 'a misspelled field', kind: 'Agent', spec: '{ nmae: A }' },
+  { reason: 'a misspelled nested field', kind: 'Agent', spec: '{ tts_config: { voise: x } }' },
+  { reason: 'a number instead of a string', kind: 'Agent', spec: '{ name: 5 }' },
   { reason: 'a long name', kind: 'Agent', spec: `{ name: ${'x'.repeat(256)} }` },
-  { reason: 'a secret as text', kind: 'Agent', spec: '{ llm_config: { api_key: sk-1 } }' },
+  { reason: 'a literal secret', kind: 'Agent', spec: '{ llm_config: { api_key: sk-1 } }' },
   {
-    reason: 'a secret from a variable of the environment',
+    reason: 'a secret from an environment variable',
     kind: 'Agent',
     spec: '{ llm_config: { api_key: { $env: K } } }',
   },
   {
-    reason: 'text of the environment for a number',
+    reason: 'an environment variable for a number',
     kind: 'Agent',
     spec: '{ llm_config: { max_tokens: { $env: N } } }',
   },
   { reason: 'an unknown form', kind: 'Agent', spec: '{ name: { $secert: K } }' },
-  { reason: 'a form with a key too many', kind: 'Agent', spec: '{ name: { $var: K, default: x } }' },
+  { reason: 'a form with an extra key', kind: 'Agent', spec: '{ name: { $var: K, default: x } }' },
   {
     reason: 'a reference of the wrong kind',
     kind: 'PhoneNumber',
     spec: '{ number: "1", inbound_agent_id: { $ref: Webhook/w } }',
   },
-  { reason: 'a reference where no id belongs', kind: 'PhoneNumber', spec: '{ number: { $ref: Agent/a } }' },
+  { reason: 'a reference in place of a plain value', kind: 'PhoneNumber', spec: '{ number: { $ref: Agent/a } }' },
   { reason: 'too many retries', kind: 'Webhook', spec: '{ url: https://example.com, retries: 11 }' },
   { reason: 'an unknown role', kind: 'WorkspaceUser', spec: '{ email: a@b.c, role: chief }' },
   { reason: 'an unknown kind', kind: 'Agnet', spec: '{}' },
-  { reason: 'a name in capitals', kind: 'Agent', spec: '{}', metadata: '{ name: A }' },
+  { reason: 'a name with capitals', kind: 'Agent', spec: '{}', metadata: '{ name: A }' },
   {
-    reason: 'ignoring a field of another kind',
+    reason: 'an ignored field of another kind',
     kind: 'Webhook',
     spec: '{}',
     metadata: '{ name: a, ignore_drift: [name] }',
   },
 ];
 
-describe('the JSON Schema of manifests', () => {
-  it.each(right)('takes $reason', ({ kind, spec, metadata }) => {
+describe('JSON Schema of manifests', () => {
+  it.each(right)('accepts $reason', ({ kind, spec, metadata }) => {
     const value = document(kind, spec, metadata);
     expect([ofAll(value), ofAll.errors]).toEqual([true, null]);
     expect(ofKind.get(kind)?.(value)).toBe(true);

@@ -8,7 +8,7 @@ import { isObject, type Json } from '../../src/values/json.ts';
 
 const prompt = '    Ask what the caller needs, and never promise a date.\n'.repeat(60);
 
-/** Enough that a thread is worth its start; among them everything that a thread could tell otherwise. */
+/** Enough texts for a thread to be worthwhile, including all cases that a thread could parse differently. */
 const texts = Array.from({ length: 600 }, (_, index) => {
   switch (index % 50) {
     case 10:
@@ -22,7 +22,7 @@ const texts = Array.from({ length: 600 }, (_, index) => {
   }
 });
 
-/** Deeper than any stack reaches, so that the parser gives up; where it does depends on the stack. */
+/** Too deep for any stack, so the parser fails at a level that depends on the stack. */
 texts[300] = `${'- '.repeat(20_000)}a\n`;
 
 const CORES = 2;
@@ -43,12 +43,12 @@ afterEach(() => {
 });
 
 interface Outcome {
-  /** How often each text was done, and with what. */
+  /** The results for each text, which count how often it was parsed. */
   readonly done: ReadonlyMap<number, readonly ParsedFile[]>;
   readonly taken: number;
 }
 
-/** Parses as a reader does: what is not taken is parsed here, and now and then others have their turn. */
+/** Parses like a reader: parses texts here that the thread has not taken, and yields now and then. */
 async function parseAll(beside: ParallelParser, onTurn: (at: number) => Promise<void> | void): Promise<Outcome> {
   const done = new Map<number, ParsedFile[]>();
   let taken = 0;
@@ -82,8 +82,8 @@ function withoutStack({ documents, problems }: ParsedFile): ParsedFile {
   };
 }
 
-describe('parsing in a second thread', () => {
-  it('gives what parsing here gives, each text once', async () => {
+describe('parser in a second thread', () => {
+  it('gives the same results as parsing here, each text once', async () => {
     const outcome = await parseAll(new ParallelParser(CORES), () => {});
     expect(started).toHaveLength(1);
     expect(outcome.taken).toBeGreaterThan(0);
@@ -103,10 +103,10 @@ describe('parsing in a second thread', () => {
   it.each([
     { reason: 'as soon as it has started', when: 'online' },
     { reason: 'in the middle of its work', when: 'message' },
-  ] as const)('loses nothing where the thread dies $reason', { tags: ['long'] }, async ({ when }) => {
+  ] as const)('loses nothing if the thread dies $reason', { tags: ['long'] }, async ({ when }) => {
     let died = false;
     const outcome = await parseAll(new ParallelParser(CORES), async (at) => {
-      // By then it has more to do than it is sent.
+      // By then its queue is longer than it will ever receive.
       if (died || at < 400) return;
       const [{ worker, ...happened } = expect.fail('no thread')] = started;
       await happened[when];
@@ -117,20 +117,20 @@ describe('parsing in a second thread', () => {
     expectAllDoneOnce(outcome);
   });
 
-  it('leaves no thread behind, finished or not', async () => {
+  it('leaves no thread, finished or not', async () => {
     const beside = new ParallelParser(CORES);
     await parseAll(beside, () => {});
     const given = new ParallelParser(CORES);
     for (const text of texts) given.tryQueue(text, () => {});
     await given.end();
     expect(started).toHaveLength(2);
-    // A thread that has ended has no id any more.
+    // A thread that has ended has no id.
     expect(started.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
   });
 
   it.each([
-    { reason: 'for little', cores: CORES, some: texts.slice(0, 50) },
-    { reason: 'where there is one core', cores: 1, some: texts },
+    { reason: 'for few texts', cores: CORES, some: texts.slice(0, 50) },
+    { reason: 'on a single core', cores: 1, some: texts },
   ])('starts no thread $reason', async ({ cores, some }) => {
     const beside = new ParallelParser(cores);
     expect(some.some((text) => beside.tryQueue(text, () => {}))).toBe(false);

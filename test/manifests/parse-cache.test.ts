@@ -22,14 +22,14 @@ class Folder {
   readonly root = mkdtempSync(path.join(tmpdir(), 'voxform-cache-'));
   readonly caches = path.join(this.root, 'caches', 'voxform');
 
-  /** The cache of the one project. */
+  /** The cache file of the only project. */
   get file(): string {
     const folder = path.join(this.caches, 'manifests');
     const [name = 'none'] = existsSync(folder) ? readdirSync(folder) : [];
     return path.join(folder, name);
   }
 
-  /** One run that asks for these texts. Gives those that were not known. */
+  /** Simulates a run that needs these texts. Returns those that were not cached. */
   async run(
     texts: readonly string[],
     project = '/projects/one',
@@ -60,8 +60,8 @@ class Folder {
 
 const TEXTS = ['a: 1\n', 'b: [x, "é", 1.5e3]\n---\n# two\nc: null\n', ''];
 
-describe('parsed files kept on the disk', () => {
-  it('gives what was parsed, writes only what is new, and lets only its owner read', async () => {
+describe('parse cache on disk', () => {
+  it('returns parsed documents, writes only new ones, and is readable only by its owner', async () => {
     using folder = new Folder();
     expect(await folder.run(TEXTS)).toEqual(TEXTS);
     const before = folder.inode();
@@ -76,7 +76,7 @@ describe('parsed files kept on the disk', () => {
     expect(readdirSync(path.dirname(folder.file))).toHaveLength(1);
   });
 
-  it('encrypts what it keeps, if there is a key', async () => {
+  it('encrypts its contents if there is a key', async () => {
     using folder = new Folder();
     const key = Buffer.alloc(32, 1);
     expect(await folder.run(TEXTS, undefined, () => key)).toEqual(TEXTS);
@@ -85,14 +85,14 @@ describe('parsed files kept on the disk', () => {
     expect(await folder.run(TEXTS, undefined, () => Buffer.alloc(32, 2)), 'another key').toEqual(TEXTS);
   });
 
-  it('keeps nothing in plain text while the key is not known', async () => {
+  it('stores nothing while the key is unknown', async () => {
     using folder = new Folder();
     await folder.run(TEXTS);
     expect(await folder.run(TEXTS, undefined, () => undefined)).toEqual(TEXTS);
     expect(readdirSync(path.dirname(folder.file))).toEqual([]);
   });
 
-  it('keeps the texts of each project apart', async () => {
+  it('keeps the texts of each project separate', async () => {
     using folder = new Folder();
     await folder.run(TEXTS);
     expect(await folder.run(['other: 1'], '/projects/two')).toEqual(['other: 1']);
@@ -113,13 +113,13 @@ describe('parsed files kept on the disk', () => {
   });
 
   it.each<{ reason: string; harm(folder: Folder): void }>([
-    { reason: 'a cache that is deleted', harm: ({ caches }) => rmSync(caches, { recursive: true }) },
+    { reason: 'a deleted cache', harm: ({ caches }) => rmSync(caches, { recursive: true }) },
     { reason: 'an empty file', harm: ({ file }) => writeFileSync(file, '') },
     {
-      reason: 'a file cut in the middle',
+      reason: 'a truncated file',
       harm: ({ file }) => writeFileSync(file, readFileSync(file).subarray(0, 90)),
     },
-    { reason: 'another text behind it', harm: ({ file }) => appendFileSync(file, '["x",[]]\n') },
+    { reason: 'additional text at the end', harm: ({ file }) => appendFileSync(file, '["x",[]]\n') },
     {
       reason: 'the cache of another version',
       harm: ({ file }) =>
@@ -130,13 +130,13 @@ describe('parsed files kept on the disk', () => {
       harm: ({ file }) => writeFileSync(file, readFileSync(file, 'utf8').replace('{"a":1}', '{"a":2}')),
     },
     {
-      reason: 'a folder in the place of the file',
+      reason: 'a folder in place of the file',
       harm: ({ file }) => {
         rmSync(file);
         mkdirSync(file);
       },
     },
-  ])('takes $reason for no cache', async ({ harm }) => {
+  ])('ignores $reason', async ({ harm }) => {
     using folder = new Folder();
     await folder.run(TEXTS);
     harm(folder);
@@ -145,7 +145,7 @@ describe('parsed files kept on the disk', () => {
     expect(await folder.run(TEXTS)).toEqual([]);
   });
 
-  it('does without where nothing can be written', async () => {
+  it('is optional if nothing can be written', async () => {
     using folder = new Folder();
     writeFileSync(path.dirname(folder.caches), 'a file');
     expect(await folder.run(TEXTS)).toEqual(TEXTS);
@@ -160,13 +160,13 @@ describe('parsed files kept on the disk', () => {
     }
   });
 
-  it.runIf(process.platform === 'linux')('does without a folder that can never be created', async () => {
+  it.runIf(process.platform === 'linux')('is optional for a folder that can never be created', async () => {
     const cache = new ParseCache('/proc/voxform', '/projects/one');
     cache.set(documentKey('a: 1\n'), parseDocuments('a: 1\n'));
     await expect(cache.endRound()).resolves.toBeUndefined();
   });
 
-  it('takes one of two processes that write at once, and neither half', async () => {
+  it('keeps the result of one of two concurrent writers, never a mix', async () => {
     using folder = new Folder();
     await Promise.all(TEXTS.map((text) => folder.run([text])));
     const unknown = await folder.run(TEXTS);
@@ -174,7 +174,7 @@ describe('parsed files kept on the disk', () => {
     expect(await folder.run(TEXTS)).toEqual([]);
   });
 
-  it('keeps about as much again of what is not asked for, and no more', async () => {
+  it('keeps unused texts only up to the size of the used ones', async () => {
     using folder = new Folder();
     const large = (name: string): string => `${name}: ${'x'.repeat(300_000)}\n`;
     const old = Array.from({ length: 7 }, (_, index) => large(`old${index}`));
@@ -184,7 +184,7 @@ describe('parsed files kept on the disk', () => {
     expect(await folder.run([old[0] ?? ''])).toEqual([old[0]]);
   });
 
-  it('keeps neither what is wrong nor what aliases make far larger than it is', async () => {
+  it('keeps neither invalid texts nor those that aliases make far larger', async () => {
     using folder = new Folder();
     const bomb = `a: &a ${'x'.repeat(10_000)}\nb: [${'*a, '.repeat(300)}]\n`;
     const wrong = ['a: 1\na: 2\n', '__proto__: 1\n', 'a: [', bomb];
@@ -193,7 +193,7 @@ describe('parsed files kept on the disk', () => {
     expect(statSync(folder.file).size).toBeLessThan(10_000);
   });
 
-  it('gives for any text what parsing gives, also when its bytes were changed', { tags: ['long'] }, async () => {
+  it('gives the same result as parsing for any text, even if its bytes were changed', { tags: ['long'] }, async () => {
     const scalar = fc.oneof(
       fc.constantFrom(
         '-0',
@@ -238,7 +238,7 @@ describe('parsed files kept on the disk', () => {
   });
 });
 
-/** Changes one byte, and leaves the file where it is. */
+/** Changes one byte in the same file. */
 function rewriteInPlace(file: string, at: number, bits: number): void {
   const bytes = readFileSync(file);
   const index = at % bytes.length;
@@ -248,8 +248,8 @@ function rewriteInPlace(file: string, at: number, bits: number): void {
 
 const parsed: ParsedFile = { documents: [], problems: [] };
 
-describe('parsed files kept in memory', () => {
-  it('keeps what each round asks for, and forgets the rest', async () => {
+describe('parse cache in memory', () => {
+  it('keeps the texts of each round, and forgets the others', async () => {
     const memory = new DocumentMemory();
     memory.set('used', parsed);
     memory.set('unused', parsed);
@@ -260,7 +260,7 @@ describe('parsed files kept in memory', () => {
     expect(memory.get('unused')).toBeUndefined();
   });
 
-  it('tells texts apart', () => {
+  it('distinguishes texts', () => {
     const texts = ['', 'a', 'b', 'a ', 'a\n'];
     expect(new Set(texts.map(documentKey)).size).toBe(texts.length);
     expect(documentKey('a')).toBe(documentKey('a'));

@@ -17,7 +17,7 @@ const words = fc.array(
 );
 const breaks = fc.constantFrom(' ', ' ', ' ', '\n', '\n\n', '\n  ');
 
-it('finds each character of a scalar in the text, whatever its style', () => {
+it('finds each character of a scalar in the text, in any style', () => {
   fc.assert(
     fc.property(
       words,
@@ -35,7 +35,7 @@ it('finds each character of a scalar in the text, whatever its style', () => {
         expect(isMap(document?.contents)).toBe(true);
         for (let index = 0; index < String(node.value).length; index++) {
           const wanted = String(node.value).charAt(index);
-          // What is escaped has no character of its own.
+          // An escaped character has no position.
           if (/[\s"\\]/.test(wanted)) continue;
           const offset = scalarOffset(node, text, index) ?? -1;
           expect(text.charAt(offset), `${index} of ${JSON.stringify(text)}`).toBe(wanted);
@@ -46,7 +46,7 @@ it('finds each character of a scalar in the text, whatever its style', () => {
   );
 });
 
-it('has no place in what is no text', () => {
+it('finds no position in nodes other than strings', () => {
   const [document] = parseYaml('a: 1\n');
   expect(scalarOffset(document?.getIn(['a'], true), 'a: 1\n', 0)).toBeUndefined();
 });

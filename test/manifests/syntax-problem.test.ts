@@ -14,7 +14,7 @@ const TAB = 'the indentation contains a tab; YAML allows only spaces';
 
 const rows: readonly Row[] = [
   {
-    reason: 'a quote open to the end of the file',
+    reason: 'an open quote to the end of the file',
     text: 'a:\n  b: "x\n  c: 1\n  d: 2\n',
     expected: `2:6 ${OPEN}`,
   },
@@ -26,17 +26,17 @@ const rows: readonly Row[] = [
   { reason: 'an escaped quote at the end', text: 'a: "x\\"\nb: 1\n', expected: `1:4 ${OPEN}` },
   { reason: 'the second document', text: 'a: "b"\n---\na: "b\nc: 1\n', expected: `3:4 ${OPEN}` },
   {
-    reason: 'a quote that the next quote of a JSON text closes',
+    reason: 'a quote closed by the next quote of a JSON string',
     text: '{\n  "a": "x,\n  "b": "y"\n}\n',
     expected: `2:8 ${OPEN}: text follows the next quote, on line 3`,
   },
   {
-    reason: 'a quote inside a text over several lines',
+    reason: 'a quote inside a string of several lines',
     text: 'a: "one\n  say "hi" to\n  you"\nb: 1\n',
     expected: `1:4 ${OPEN}: text follows the next quote, on line 2`,
   },
   {
-    reason: 'a quote inside a text',
+    reason: 'a quote inside a string',
     text: 'a: "say "hi""\n',
     expected: '1:10 unexpected text after the closing quote; write \\" for a quote inside the string',
   },
@@ -67,18 +67,18 @@ const rows: readonly Row[] = [
     expected: '1:4 unclosed {: ] on line 1 does not close it',
   },
   {
-    reason: 'a closing bracket too far to the left',
+    reason: 'a closing bracket with too little indentation',
     text: 'a:\n  b: [\n    c\n]\n',
     expected: '4:1 ] must be indented more than line 2, which opens it',
   },
-  { reason: 'a bracket too many', text: '{"a": 1}}\n', expected: '1:9 unexpected }: no bracket is open' },
+  { reason: 'an extra bracket', text: '{"a": 1}}\n', expected: '1:9 unexpected }: no bracket is open' },
   {
-    reason: 'a comma too few',
+    reason: 'a missing comma',
     text: '{"a": 1\n "b": 2}\n',
     expected: '1:7 missing comma after the value',
   },
   {
-    reason: 'a comma too few in a list',
+    reason: 'a missing comma in a list',
     text: 'a: ["b" "c"]\n',
     expected: '1:9 missing comma before this value',
   },
@@ -86,7 +86,7 @@ const rows: readonly Row[] = [
   { reason: 'a tab in a block text', text: 'a: |\n\n\t b\n  c\n', expected: `3:1 ${TAB}` },
   { reason: 'a tab in a list of brackets', text: 'a: [\n\tb\n]\n', expected: `2:1 ${TAB}` },
   {
-    reason: 'a text that begins like an object',
+    reason: 'a string that begins like an object',
     text: 'a:\n  b: {{ company }} hello\n',
     expected: '2:6 a string that begins with { must be in quotes; to insert a value into a string, use $join',
   },
@@ -96,19 +96,19 @@ const rows: readonly Row[] = [
     expected: '2:6 a value that contains ": " must be in quotes; did you mean { $var: company }?',
   },
   { reason: 'no colon', text: 'a:\n  name Support\n  b: 1\n', expected: `2:3 ${NO_COLON}` },
-  { reason: 'no colon above deeper lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },
+  { reason: 'no colon above indented lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },
   {
     reason: 'no space after a colon',
     text: 'a:\n  b: 1\n  name:Support\n',
     expected: '3:7 missing space after the colon',
   },
   {
-    reason: 'a line too far to the right',
+    reason: 'a line with too much indentation',
     text: 'a: x\n  b: 1\n',
     expected: '2:3 wrong indentation: line 1 already has a value',
   },
   {
-    reason: 'a line too far to the left',
+    reason: 'a line with too little indentation',
     text: 'a:\n    b: 1\n  c: 1\n',
     expected: '3:3 wrong indentation: no line above starts at this column',
   },
@@ -123,20 +123,20 @@ const rows: readonly Row[] = [
     expected: '1:4 a value that begins with @ must be in quotes',
   },
   {
-    reason: 'anything else',
+    reason: 'any other error',
     text: 'a: "\\q"\n',
     expected: '1:5 not valid YAML: Invalid escape sequence \\q',
   },
 ];
 
-describe('the syntax errors of a file', () => {
-  it.each(rows)('are told where the mistake is: $reason', ({ text, expected }) => {
+describe('syntax errors of a file', () => {
+  it.each(rows)('are reported at the mistake: $reason', ({ text, expected }) => {
     expect(parseDocuments(text).problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
       expected,
     ]);
   });
 
-  it('are told in a file of nothing else', () => {
+  it('are reported in a file without other contents', () => {
     const { problems } = parseDocuments('a: "b\n---\n'.repeat(200));
     expect(problems).toHaveLength(200);
     expect(problems[199]).toMatchObject({ code: 'yaml-syntax' });

@@ -15,7 +15,7 @@ async function linesOf(files: Files, name?: string): Promise<string[]> {
 interface Row {
   readonly reason: string;
   readonly project: string;
-  /** Of `manifests/m.yaml`. */
+  /** The text of `manifests/m.yaml`. */
   readonly text?: string;
   readonly expected: readonly string[];
 }
@@ -38,7 +38,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an unknown key hides neither what is beside it nor the manifests',
+    reason: 'an unknown key hides neither problems beside it nor the manifests',
     project: `${PLAIN_PROJECT}limit: {}\ndefault_workspace: tset\nguards: { min_resources: -1 }\ndefaults: { Agnt: {} }\n`,
     text: WRONG,
     expected: [
@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'without a workspace to be chosen the manifests wait, and the rest of the file does not',
+    reason: 'without a workspace the manifests are not checked, but the rest of the file is',
     project: `${PLAIN_PROJECT}${second}default_workspace: tset\ndefaults: { Agnt: {} }\n`,
     text: WRONG,
     expected: [
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'another version and a workspace without its address',
+    reason: 'another version and a workspace without its URL',
     project: 'version: 2\nworkspaces:\n  test: { workspace_id: 5, skip: [7, Agnt/a] }\n',
     text: WRONG,
     expected: [
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'what may only follow from a misspelt key is not reported',
+    reason: 'consequences of a misspelled key are not reported',
     project: `${PLAIN_PROJECT}    var: { name: A }\ndefualts: { PhoneNumber: { number: "1" } }\n`,
     text: `${manifest('PhoneNumber', 'n', 'nickname: { $var: name }')}---\n${AGENT}`,
     expected: [
@@ -90,7 +90,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'what does follow from the manifests alone is, beside a setting that has nothing to do with them',
+    reason: 'problems of the manifests alone are reported, beside an unrelated setting',
     project: `${PLAIN_PROJECT}limits: { concurrency: 0 }\n`,
     text: manifest('PhoneNumber', 'n', 'nickname: N'),
     expected: [
@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'patterns that are no text name no files',
+    reason: 'patterns that are not strings match no files',
     project: `manifests: [5, "", x/*.yaml]\n${PLAIN_PROJECT}`,
     expected: [
       'voxform.yaml:1:13 manifests[0] wrong-type manifests[0] must be a string, but YAML reads it as the number 5; put it in quotes',
@@ -107,18 +107,18 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a file that is no object leaves nothing to look at',
+    reason: 'a file that is not an object is not checked further',
     project: 'voxform',
     expected: ['voxform.yaml:1:1 - wrong-type the project file must be an object, got "voxform"'],
   },
 ];
 
-describe('everything that is wrong beside a project file that cannot be used', () => {
-  it.each(rows)('$reason', async ({ project, text = AGENT, expected }) => {
+describe('all problems beside an invalid project file', () => {
+  it.each(rows)('are reported: $reason', async ({ project, text = AGENT, expected }) => {
     expect(await linesOf({ 'voxform.yaml': project, 'manifests/m.yaml': text })).toEqual(expected);
   });
 
-  it('is that of the workspace which is named', async () => {
+  it('are those of the selected workspace', async () => {
     const project = `${PLAIN_PROJECT}${second}limit: 1\n`;
     const files = { 'voxform.yaml': project, 'manifests/m.yaml': WRONG };
     expect(await linesOf(files)).toHaveLength(1);

@@ -29,7 +29,7 @@ metadata:
 spec: { number: "+4930", inbound_agent_id: { $ref: Agent/a } }
 `;
 
-/** The text after some cuts and insertions. */
+/** Returns the text after some deletions and insertions. */
 const mutated = (text: string) =>
   fc
     .array(
@@ -58,8 +58,8 @@ function expectWellFormed(diagnostics: readonly Diagnostic[], text: string): voi
   expect(diagnostics).toEqual(diagnostics.toSorted(compareDiagnostics));
 }
 
-describe('whatever the text is', () => {
-  it('a manifest gives resources or diagnostics, never an exception', { tags: ['long'] }, async () => {
+describe('any text', () => {
+  it('as a manifest gives resources or diagnostics, never an exception', { tags: ['long'] }, async () => {
     using project = new TemporaryProject({});
     await fc.assert(
       fc.asyncProperty(mutated(MANIFESTS), async (text) => {
@@ -72,7 +72,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  it('a project file gives a project or diagnostics, never another exception', { tags: ['long'] }, async () => {
+  it('as a project file gives a project or diagnostics, never another exception', { tags: ['long'] }, async () => {
     const full = `${PLAIN_PROJECT}    vars: { a: { $env: X } }\n    patches: { Agent/a: { name: B } }\n    skip: [Webhook/*]\ndefaults: { Agent: { name: C } }\nlimits: { concurrency: 2 }\n`;
     using project = new TemporaryProject({ 'manifests/a.yaml': manifest('Agent', 'a', 'name: A') });
     await fc.assert(
@@ -95,7 +95,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  it('a mistake has its place, wherever the manifest stands and however it is written', async () => {
+  it('with a mistake gives its position, for any location and style of the manifest', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('# comment', '', '   ', '# 😀'), { maxLength: 5 }),
@@ -120,16 +120,16 @@ describe('whatever the text is', () => {
   });
 });
 
-describe('a file with very many problems', () => {
+describe('file with very many problems', () => {
   it.each([
     { reason: 'unknown fields', spec: Array.from({ length: 10_000 }, (_, n) => `k${n}: x`).join('\n') },
-    { reason: 'wrong items', spec: `llm_config: { knowledge_base_ids: [${'1, '.repeat(10_000)}] }` },
+    { reason: 'invalid items', spec: `llm_config: { knowledge_base_ids: [${'1, '.repeat(10_000)}] }` },
     { reason: 'one key', spec: 'name: x\n'.repeat(10_000) },
     {
-      reason: 'references to nothing',
+      reason: 'references to missing resources',
       spec: `llm_config: { tools: [${'{ $ref: Agent/x }, '.repeat(10_000)}] }`,
     },
-  ])('is told the first of them: $reason', { tags: ['long'] }, async ({ spec }) => {
+  ])('reports the first problems: $reason', { tags: ['long'] }, async ({ spec }) => {
     const { diagnostics } = await loadFiles({ 'manifests/m.yaml': manifest('Agent', 'a', spec) });
     expect(diagnostics).toHaveLength(1001);
     expect(diagnostics[0]?.code).toBe('too-many-problems');
@@ -172,8 +172,8 @@ describe('any order', () => {
   });
 });
 
-describe('a file of a manifest', () => {
-  it('cannot be reached through a link that leads out of the project', async () => {
+describe('file of a manifest', () => {
+  it('cannot be read through a link that points outside the project', async () => {
     using outside = new TemporaryProject({ 'secret.md': 'outside' });
     using project = new TemporaryProject({
       'manifests/a.yaml': manifest(
@@ -194,7 +194,7 @@ describe('a file of a manifest', () => {
 
   it.each([
     { file: '.env', reason: 'the variables of the project' },
-    { file: '.ENV.production', reason: 'variables under another name, and in other letters' },
+    { file: '.ENV.production', reason: 'variables under another name, and in other case' },
     { file: 'deeper/.envrc', reason: 'variables of direnv' },
     { file: '.git/config', reason: 'the token of a pipeline for its repository' },
     { file: 'team.vars', reason: 'an env_file of another workspace' },
@@ -206,7 +206,7 @@ describe('a file of a manifest', () => {
       links: { 'keys/A': '../prompts/a.md' },
       reason: 'the target of a link in a folder of secrets',
     },
-  ])('is refused if it may hold secrets: $reason', async ({ file, links = {} }) => {
+  ])('is refused if it may contain secrets: $reason', async ({ file, links = {} }) => {
     const secret = 'KEY=the-secret-text';
     using project = new TemporaryProject({
       'voxform.yaml': `version: 1
@@ -231,7 +231,7 @@ workspaces:
     expect(JSON.stringify(resources)).not.toContain(secret);
   });
 
-  it('may be a link inside the project, from a folder above the manifests too', async () => {
+  it('may be a link inside the project, even from a folder above the manifests', async () => {
     using project = new TemporaryProject({
       'prompts/p.md': 'Hello\n',
       'manifests/a.yaml': manifest('Agent', 'a', 'name: { $file: link.md }'),

@@ -3,9 +3,9 @@ import { lineOf, loadFiles } from './temporary-project.ts';
 
 interface Row {
   readonly reason: string;
-  /** Of `manifests/m.yaml`. */
+  /** The text of `manifests/m.yaml`. */
   readonly text: string | Uint8Array;
-  /** Without the file. */
+  /** The expected diagnostics, without the file. */
   readonly expected: readonly string[];
 }
 
@@ -29,9 +29,9 @@ const rows: readonly Row[] = [
     text: '# nothing\n---\n# here\n',
     expected: [':1:1 - warning empty-file the file contains no manifest'],
   },
-  { reason: 'empty documents between others are passed over', text: `---\n---\n${AGENT}---\n`, expected: [] },
+  { reason: 'empty documents between others are skipped', text: `---\n---\n${AGENT}---\n`, expected: [] },
   {
-    reason: 'YAML that breaks off',
+    reason: 'truncated YAML',
     text: 'kind: [Agent\n',
     expected: [':1:7 - yaml-syntax unclosed ['],
   },
@@ -41,17 +41,17 @@ const rows: readonly Row[] = [
     expected: [':2:1 - yaml-syntax the indentation contains a tab; YAML allows only spaces'],
   },
   {
-    reason: 'a text is no manifest',
+    reason: 'a string is not a manifest',
     text: 'hello\n',
     expected: [':1:1 - wrong-type a manifest must be an object with apiVersion, kind, metadata and spec'],
   },
   {
-    reason: 'a list is no manifest',
+    reason: 'a list is not a manifest',
     text: '- kind: Agent\n',
     expected: [':1:1 - wrong-type a manifest must be an object with apiVersion, kind, metadata and spec'],
   },
   {
-    reason: 'an object without anything',
+    reason: 'an empty object',
     text: '{}\n',
     expected: [
       ':1:1 apiVersion missing-field apiVersion is missing; it must be "voxform/v1"',
@@ -71,12 +71,12 @@ const rows: readonly Row[] = [
     expected: [':2:7 kind unknown-kind unknown kind "Call"; kinds: Agent, PhoneNumber, Webhook, WorkspaceUser'],
   },
   {
-    reason: 'a kind that is only referred to',
+    reason: 'a kind that can only be referenced',
     text: AGENT.replace('kind: Agent', 'kind: KnowledgeBase'),
     expected: [':2:7 kind unknown-kind KnowledgeBase can only be referenced; manifests cannot declare it'],
   },
   {
-    reason: 'a kind in other letters',
+    reason: 'a kind in another case',
     text: AGENT.replace('kind: Agent', 'kind: agent'),
     expected: [':2:7 kind unknown-kind unknown kind "agent"; did you mean "Agent"?'],
   },
@@ -88,7 +88,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a misspelt key of the envelope',
+    reason: 'a misspelled key of the envelope',
     text: AGENT.replace('metadata', 'metdata'),
     expected: [':3:1 metdata unknown-field unknown field "metdata"; did you mean "metadata"?'],
   },
@@ -108,12 +108,12 @@ const rows: readonly Row[] = [
     expected: [':4:7 spec wrong-type spec must be an object, got a list'],
   },
   {
-    reason: 'a text as spec',
+    reason: 'a string as spec',
     text: AGENT.replace('{ name: A }', '{ $env: SPEC }'),
     expected: [':4:7 spec wrong-type spec must be an object, but $env produces a string'],
   },
   {
-    reason: 'a name that is none does not hide what is wrong in the spec',
+    reason: 'an invalid name does not hide problems of the spec',
     text: AGENT.replace('name: a', 'name: Support').replace('name: A', 'nmae: A'),
     expected: [
       ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "Support"',
@@ -147,7 +147,7 @@ const rows: readonly Row[] = [
     expected: [':3:1 metadata.name missing-field name is missing; it must be a string'],
   },
   {
-    reason: 'a label that is no text',
+    reason: 'a label that is not a string',
     text: AGENT.replace('a }', 'a, labels: { tier: 1 } }'),
     expected: [
       ':3:38 metadata.labels.tier wrong-type tier must be a string, but YAML reads it as the number 1; put it in quotes',
@@ -164,14 +164,14 @@ const rows: readonly Row[] = [
     expected: [':3:22 metadata.label unknown-field unknown field "label"; did you mean "labels"?'],
   },
   {
-    reason: 'ignoring a field that is not there',
+    reason: 'an ignored field that does not exist',
     text: AGENT.replace('a }', 'a, ignore_drift: [name, speed] }'),
     expected: [
       ':3:43 metadata.ignore_drift[1] unknown-field Agent has no field "speed"; did you mean "tts_config.speed"?',
     ],
   },
   {
-    reason: 'ignoring a field that is not there, beside invalid items',
+    reason: 'an ignored field that does not exist, beside invalid items',
     text: AGENT.replace('a }', "a, ignore_drift: ['', 5, speed] }"),
     expected: [
       ':3:37 metadata.ignore_drift[0] out-of-range ignore_drift[0] must not be empty',
@@ -185,7 +185,7 @@ const rows: readonly Row[] = [
     expected: [':3:31 metadata.replace not-allowed replace must be "allow", got true'],
   },
   {
-    reason: 'a previous name that is none',
+    reason: 'an invalid previous name',
     text: AGENT.replace('a }', 'a, previous_names: [Old] }'),
     expected: [
       ':3:39 metadata.previous_names[0] bad-format previous_names[0]: expected 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen, got "Old"',
@@ -197,12 +197,12 @@ const rows: readonly Row[] = [
     expected: [':3:19 metadata.name wrong-type name must be a string, got an object'],
   },
   {
-    reason: 'a key twice',
+    reason: 'a duplicate key',
     text: `${AGENT}kind: Agent\n`,
     expected: [':5:1 kind duplicate-key the key "kind" appears twice in the same object'],
   },
   {
-    reason: 'a key twice, deep down',
+    reason: 'a duplicate key at depth',
     text: `${HEAD}  payload:\n    data: { a: 1, b: 2, a: 3 }\n`,
     expected: [':7:25 spec.payload.data.a duplicate-key the key "a" appears twice in the same object'],
   },
@@ -217,17 +217,17 @@ const rows: readonly Row[] = [
     expected: [':5:1 - forbidden-key the key "__proto__" is not allowed'],
   },
   {
-    reason: 'constructor is a key like any other',
+    reason: 'constructor is an ordinary key',
     text: `${HEAD}  payload: { constructor: x, toString: y }\n`,
     expected: [],
   },
   {
-    reason: 'a key that is no text',
+    reason: 'a key that is not a string',
     text: `${HEAD}  payload: { ? [a, b] : c }\n`,
     expected: [':6:16 spec.payload key-not-text a key must be a string'],
   },
   {
-    reason: 'aliases that multiply',
+    reason: 'aliases that expand exponentially',
     text: `${BOMB}\n`,
     expected: [":6:25 a5[3] alias-bomb the document's aliases expand to more than 100000 values"],
   },
@@ -237,32 +237,32 @@ const rows: readonly Row[] = [
     expected: [':6:20 spec.payload.a circular-alias the alias *p is inside its own anchor'],
   },
   {
-    reason: 'an alias of nothing',
+    reason: 'an alias without an anchor',
     text: `${HEAD}  payload: { a: *none }\n`,
     expected: [':6:17 spec.payload.a unknown-anchor no anchor &none precedes this alias'],
   },
   {
-    reason: 'aliases and merge keys that are right',
+    reason: 'valid aliases and merge keys',
     text: `${HEAD}  payload: { a: &x { k: v }, b: *x, c: { <<: *x } }\n`,
     expected: [],
   },
   {
-    reason: 'a merge of what is no object',
+    reason: 'a merge of a value that is not an object',
     text: `${HEAD}  payload: { <<: text }\n`,
     expected: [':6:18 spec.payload bad-merge << needs an object, or a list of objects'],
   },
   {
-    reason: 'a tag that runs nothing',
+    reason: 'a tag that executes nothing',
     text: `${HEAD}  payload: { a: !!js/function "x" }\n`,
     expected: [':6:17 - unknown-tag the YAML tag "!!js/function" is not allowed'],
   },
   {
-    reason: 'nesting without end',
+    reason: 'unlimited nesting',
     text: `${HEAD}  payload: ${'{ a: '.repeat(200)}x${' }'.repeat(200)}\n`,
     expected: [':6:507 - too-deep values are nested more than 100 levels deep'],
   },
   {
-    reason: 'bytes that are no UTF-8',
+    reason: 'bytes that are not UTF-8',
     text: new Uint8Array([...Buffer.from('kind: Agent\nname: '), 0xff, 0x0a]),
     expected: [':2:7 - invalid-utf8 the file is not valid UTF-8; save it in that encoding'],
   },
@@ -273,7 +273,7 @@ const rows: readonly Row[] = [
   },
   { reason: 'a byte order mark before UTF-8', text: `\uFEFF${AGENT}`, expected: [] },
   {
-    reason: 'line ends of Windows',
+    reason: 'Windows line endings',
     text: `${AGENT}nope: 1\n`.replaceAll('\n', '\r\n'),
     expected: [':5:1 nope unknown-field unknown field "nope"'],
   },
@@ -304,7 +304,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'everything at once, in the order of the file',
+    reason: 'all problems at once, in the order of the file',
     text: 'apiVersion: 1\nkind: Webhook\nmetadata: { name: w, lables: {} }\nspec:\n  urls: x\n  retries: 12\n',
     expected: [
       ':1:13 apiVersion not-allowed apiVersion must be "voxform/v1", got 1',
@@ -315,13 +315,13 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('a file or document that is wrong', () => {
-  it.each(rows)('$reason', async ({ text, expected }) => {
+describe('invalid file or document', () => {
+  it.each(rows)('is reported: $reason', async ({ text, expected }) => {
     const { diagnostics } = await loadFiles({ 'manifests/m.yaml': text });
     expect(diagnostics.map((each) => lineOf(each).replace('manifests/m.yaml', ''))).toEqual(expected);
   });
 
-  it('is said to be nested too deeply where even the parser cannot follow', async () => {
+  it('is reported as nested too deeply even if the parser cannot parse it', async () => {
     const { diagnostics } = await loadFiles({ 'manifests/m.yaml': '['.repeat(20_000) });
     expect(diagnostics.map(({ code }) => code)).toEqual(['too-deep']);
   });

@@ -21,7 +21,7 @@ const meta = (line: string) => agent('a').replace('name: a\n', `name: a\n  ${lin
 
 const rows: readonly Row[] = [
   {
-    reason: 'no manifests at all',
+    reason: 'no manifests',
     files: {},
     expected: [
       'voxform.yaml:1:1 manifests warning no-manifests no manifests: no file matches manifests/**/*.{yaml,yml,json}',
@@ -45,17 +45,17 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    reason: 'a pattern that matches the project file alone',
+    reason: 'a pattern that matches only the project file',
     files: { 'voxform.yaml': `manifests: ["*.yaml"]\n${PLAIN_PROJECT}` },
     expected: ['voxform.yaml:1:12 manifests warning no-manifests no manifests: no file matches *.yaml'],
   },
   {
-    reason: 'patterns that only exclude',
+    reason: 'patterns with only exclusions',
     files: { 'voxform.yaml': `manifests: ["!old/**"]\n${PLAIN_PROJECT}`, 'manifests/a.yaml': agent('a') },
     expected: ['voxform.yaml:1:12 manifests warning no-manifests no manifests: the patterns only exclude files'],
   },
   {
-    reason: 'a pattern that leads out of the project',
+    reason: 'a pattern outside the project',
     files: { 'voxform.yaml': `manifests:\n  - ../shared/*.yaml\n${PLAIN_PROJECT}` },
     expected: [
       'voxform.yaml:2:5 manifests[0] outside-project the pattern "../shared/*.yaml" points outside the project folder',
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'the problems of both manifests of one address',
+    reason: 'the problems of both manifests with one address',
     files: { 'manifests/n.yaml': `${number('n', 'number: "1"')}---\n${number('n', 'number: x')}` },
     expected: [
       'manifests/n.yaml:11:9 metadata.name duplicate-address PhoneNumber/n is already declared at manifests/n.yaml:1',
@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'one name in two kinds is fine',
+    reason: 'one name in two kinds is valid',
     files: { 'manifests/a.yaml': agent('same'), 'manifests/b.yaml': user('same', 'email: a@b.c') },
     expected: [],
   },
@@ -91,7 +91,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'two users with the same address but for case',
+    reason: 'two users with the same address except for case',
     files: {
       'manifests/u.yaml': `${user('one', 'email: Ann@Example.com')}---\n${user('two', 'email: ann@example.com')}`,
     },
@@ -100,7 +100,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'two numbers that are wrong are not the same for that',
+    reason: 'two invalid numbers are not compared',
     files: { 'manifests/n.yaml': `${number('one', 'number: x')}---\n${number('two', 'number: y')}` },
     expected: [
       'manifests/n.yaml:6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "x"',
@@ -108,7 +108,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a reference to nothing, with a suggestion of the kind',
+    reason: 'a reference to a missing resource, with a suggestion of the kind',
     files: {
       'manifests/a.yaml': agent('support-line'),
       'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $ref: Agent/suport-line }'),
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'the name exists in another kind only',
+    reason: 'the name exists only in another kind',
     files: {
       'manifests/a.yaml': user('main', 'email: a@b.c'),
       'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $ref: Agent/main }'),
@@ -155,8 +155,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason:
-      'a name in braces after a dollar sign is sent unchanged: once per name, where it first stands, in files and joined texts too',
+    reason: 'a name in braces after a dollar sign is sent unchanged, and reported once per name',
     files: {
       'manifests/a.yaml': agent('a', `prompt_config:\n  prompt: |\n    Hello.\n    I am \${name} of {{ company }}.`),
       'manifests/b.yaml': agent('b', 'prompt_config: { prompt: { $file: b.md } }'),
@@ -180,7 +179,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a form in a text is sent unchanged',
+    reason: 'a form in a string is sent unchanged',
     files: {
       'manifests/a.yaml': agent(
         'a',
@@ -190,7 +189,7 @@ const rows: readonly Row[] = [
     expected: ['company', '../a.md'].map((name) => expect.stringContaining(`or list ${name} under literal_variables`)),
   },
   {
-    reason: 'such names that are meant',
+    reason: 'intended names in braces',
     files: {
       'voxform.yaml': `literal_variables: [name, "call_*"]\n${PLAIN_PROJECT}`,
       'manifests/a.yaml': agent('a', `prompt_config: { prompt: "\${name} \${call_id}" }`),
@@ -212,7 +211,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a circle behind a chain, told once',
+    reason: 'a cycle behind a chain, reported once',
     files: {
       'manifests/a.yaml': ['a', 'b', 'c', 'd']
         .map((name, index, all) => agent(name, calls(all[index + 1] ?? 'b')))
@@ -223,7 +222,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'two ways to one agent are no circle',
+    reason: 'two paths to one agent are not a cycle',
     files: {
       'manifests/a.yaml': [
         agent('a', calls('b', 'c')),
@@ -260,7 +259,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a previous name that is the present one',
+    reason: 'a previous name that equals the current one',
     files: { 'manifests/a.yaml': meta('previous_names: [a]') },
     expected: [
       'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/a is the current name of the resource',
@@ -277,7 +276,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a reference to what the workspace skips',
+    reason: 'a reference to a resource that the workspace skips',
     files: {
       'voxform.yaml': withWorkspace('skip: [Agent/*]'),
       'manifests/a.yaml': agent('a'),
@@ -288,7 +287,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'what is skipped is not looked into',
+    reason: 'skipped resources are not checked',
     files: {
       'voxform.yaml': withWorkspace('skip: ["*/a"]'),
       'manifests/a.yaml': agent('a', 'nope: { $file: none.txt }'),
@@ -296,7 +295,7 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    reason: 'skipping what is not there',
+    reason: 'a skipped resource that does not exist',
     files: {
       'voxform.yaml': withWorkspace('skip: [Agent/suport, Webhook/*]'),
       'manifests/a.yaml': agent('support'),
@@ -307,7 +306,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'skipping kinds that are not there',
+    reason: 'skipped kinds that do not exist',
     files: {
       'voxform.yaml': withWorkspace(
         'skip: [Agnt/*, "PhoneNumbr/x*", "Age*/z", Webhok/x, KnowledgeBase/x, "{Webhok,Agnt}/a"]',
@@ -324,7 +323,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'skipping in patterns of every form',
+    reason: 'skip patterns of every form',
     files: {
       'voxform.yaml': withWorkspace('skip: ["*/a", "{Agent,Webhok}/b", "{Agent/c,Webhook/c}", "**", "A*/d"]'),
       'manifests/a.yaml': ['a', 'b', 'c', 'd'].map((name) => agent(name)).join('---\n'),
@@ -332,7 +331,7 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    reason: 'a kind that another workspace skips is not there',
+    reason: 'a kind that another workspace skips is unknown',
     files: {
       'voxform.yaml': `${PLAIN_PROJECT}  other: { base_url: "https://x.example", workspace_id: w, skip: [Agnt/a, Agent/none] }\ndefault_workspace: test\n`,
       'manifests/a.yaml': agent('a'),
@@ -340,7 +339,7 @@ const rows: readonly Row[] = [
     expected: ['voxform.yaml:7:67 workspaces.other.skip[0] unknown-kind unknown kind "Agnt"; did you mean "Agent"?'],
   },
   {
-    reason: 'a patch for nothing',
+    reason: 'a patch for a missing resource',
     files: {
       'voxform.yaml': withWorkspace('patches:\n  Agent/suport: { name: B }'),
       'manifests/a.yaml': agent('support'),
@@ -350,7 +349,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'ids for nothing, that are none, and of one record twice',
+    reason: 'ids for missing resources, invalid ids, and one record twice',
     files: {
       'voxform.yaml': withWorkspace('ids:\n  Agent/suport: A1\n  Agent/support: A2\n  Agent/other: A2'),
       'manifests/a.yaml': `${agent('support')}---\n${agent('other')}`,
@@ -361,7 +360,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a patch with a wrong value is told where the patch is',
+    reason: 'a patch with an invalid value is reported at the patch',
     files: {
       'voxform.yaml': withWorkspace('patches:\n  Agent/a: { llm_config: { max_tokens: many } }'),
       'manifests/a.yaml': agent('a', 'llm_config: { model: m }'),
@@ -371,7 +370,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a patch with a misspelt key',
+    reason: 'a patch with a misspelled key',
     files: {
       'voxform.yaml': withWorkspace('patches:\n  Agent/a:\n    llm_config: { modle: m }'),
       'manifests/a.yaml': agent('a', 'llm_config: { model: m }'),
@@ -381,7 +380,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a patch that removes what is required',
+    reason: 'a patch that removes a required field',
     files: {
       'voxform.yaml': withWorkspace('patches: { PhoneNumber/n: { number: null } }'),
       'manifests/n.yaml': number('n', 'number: "1"'),
@@ -391,7 +390,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a patch with a reference to nothing',
+    reason: 'a patch with a reference to a missing resource',
     files: {
       'voxform.yaml': withWorkspace('patches: { PhoneNumber/n: { inbound_agent_id: { $ref: Agent/b } } }'),
       'manifests/n.yaml': number('n', 'number: "1"'),
@@ -401,7 +400,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'defaults with a wrong value are told once',
+    reason: 'invalid defaults are reported once',
     files: {
       'voxform.yaml': `${PLAIN_PROJECT}defaults:\n  Agent: { stt_config: { provder: x } }\n`,
       'manifests/a.yaml': `${agent('a')}---\n${agent('b')}`,
@@ -423,7 +422,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a pattern that leads out of the project hides no wrong defaults',
+    reason: 'a pattern outside the project hides no invalid defaults',
     files: {
       'voxform.yaml': `manifests: [../x.yaml]\n${PLAIN_PROJECT}defaults: { Agent: { foo: 1 }, Agnt: {} }\n`,
     },
@@ -434,7 +433,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'defaults that one value form stands for',
+    reason: 'defaults replaced by one value form',
     files: {
       'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agent: { $literal: { name: A } } }\n`,
       'manifests/a.yaml': agent('a'),
@@ -444,7 +443,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a variable and a secret that only defaults nobody takes have need of',
+    reason: 'a variable and a secret that only unused defaults need',
     mode: 'live',
     files: {
       'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agent: { name: { $var: none }, llm_config: { api_key: { $secret: NONE } } } }\n`,
@@ -453,12 +452,12 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    reason: 'defaults of a kind that is not there',
+    reason: 'defaults of an unknown kind',
     files: { 'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agents: {} }\n`, 'manifests/a.yaml': agent('a') },
     expected: ['voxform.yaml:7:13 defaults.Agents unknown-kind unknown kind "Agents"; did you mean "Agent"?'],
   },
   {
-    reason: 'files that are no text',
+    reason: 'files that are not text',
     files: {
       'prompts/latin1.md': new Uint8Array([0x67, 0xfc, 0x6e]),
       'prompts/large.md': 'x'.repeat(1024 * 1024 + 1),
@@ -474,7 +473,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a variable that is misspelt',
+    reason: 'a misspelled variable',
     files: {
       'voxform.yaml': withWorkspace('vars: { company: Acme }'),
       'manifests/a.yaml': agent('a', 'name: { $var: compny }'),
@@ -484,7 +483,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a variable of the wrong type is told where it was written',
+    reason: 'a variable of the wrong type is reported at its use',
     files: {
       'voxform.yaml': withWorkspace('vars: { company: 5 }'),
       'manifests/a.yaml': agent('a', 'name: { $var: company }'),
@@ -494,7 +493,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a variable that is a reference to nothing',
+    reason: 'a variable that refers to a missing resource',
     files: {
       'voxform.yaml': withWorkspace('vars: { line: { $ref: Agent/none } }'),
       'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $var: line }'),
@@ -502,12 +501,12 @@ const rows: readonly Row[] = [
     expected: ['voxform.yaml:7:27 workspaces.test.vars.line dangling-reference no manifest declares Agent/none'],
   },
   {
-    reason: 'a secret need not be set offline',
+    reason: 'a secret may be unset offline',
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
     expected: [],
   },
   {
-    reason: 'a secret that is not set',
+    reason: 'an unset secret',
     mode: 'live',
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
     expected: [
@@ -515,7 +514,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a secret that is empty',
+    reason: 'an empty secret',
     mode: 'offline-with-secrets',
     env: { KEY: '', PLATFORM_KEY: 'k' },
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
@@ -524,7 +523,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a secret that no file holds either',
+    reason: 'a secret without a file',
     mode: 'live',
     files: {
       'voxform.yaml': withWorkspace('secrets_dir: secrets'),
@@ -535,7 +534,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a secret of the wrong form, without showing it',
+    reason: 'a secret of the wrong form, which is not printed',
     mode: 'live',
     env: { URL: 'hunter2' },
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { base_url: { $secret: URL } }') },
@@ -544,13 +543,13 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an environment variable that is not set',
+    reason: 'an unset environment variable',
     mode: 'live',
     files: { 'manifests/a.yaml': agent('a', 'name: { $env: NAME }') },
     expected: ['manifests/a.yaml:6:17 spec.name missing-variable the environment variable NAME is not set'],
   },
   {
-    reason: 'an environment variable with a wrong value',
+    reason: 'an environment variable with an invalid value',
     env: { ROLE: 'chief' },
     files: { 'manifests/u.yaml': user('u', 'email: a@b.c\nrole: { $env: ROLE }') },
     expected: [
@@ -558,7 +557,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a variable made of an environment variable that is not set',
+    reason: 'a variable with an unset environment variable',
     mode: 'live',
     files: {
       'voxform.yaml': withWorkspace('vars: { company: { $env: COMPANY } }'),
@@ -576,8 +575,8 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('manifests that do not go together', () => {
-  it.each(rows)('$reason', async ({ files, env = {}, mode = 'offline', expected }) => {
+describe('inconsistent manifests', () => {
+  it.each(rows)('are reported: $reason', async ({ files, env = {}, mode = 'offline', expected }) => {
     const { diagnostics } = await loadFiles(files, { env, mode });
     expect(diagnostics.map(lineOf)).toEqual(expected);
   });

@@ -5,25 +5,25 @@ interface Row {
   readonly reason: string;
   readonly kind: string;
   readonly spec: string;
-  /** Without the file. */
+  /** The expected diagnostics, without the file. */
   readonly expected: readonly string[];
 }
 
 const rows: readonly Row[] = [
   {
-    reason: 'a misspelt key is suggested',
+    reason: 'a misspelled key has a suggestion',
     kind: 'Agent',
     spec: 'llm_config: {}\nnmae: x',
     expected: ['7:3 spec.nmae unknown-field unknown field "nmae"; did you mean "name"?'],
   },
   {
-    reason: 'a key near to a part of the right one is suggested',
+    reason: 'a key similar to a part of the right one has a suggestion',
     kind: 'Agent',
     spec: 'tts_config:\n  voise: x',
     expected: ['7:5 spec.tts_config.voise unknown-field unknown field "voise"; did you mean "voice_id"?'],
   },
   {
-    reason: 'a key that belongs elsewhere in the spec is suggested with its path',
+    reason: 'a key that belongs elsewhere in the spec has a suggestion with its path',
     kind: 'Agent',
     spec: 'temperature: 1',
     expected: [
@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
     expected: ['6:9 spec.name out-of-range name must be a string of at most 255 characters, got 256'],
   },
   {
-    reason: 'a number is no name',
+    reason: 'a number is not a name',
     kind: 'Agent',
     spec: 'name: 12',
     expected: [
@@ -45,7 +45,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an empty value is not the empty text',
+    reason: 'an empty value is not the empty string',
     kind: 'Agent',
     spec: 'name:',
     expected: [
@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a boolean is no name',
+    reason: 'a boolean is not a name',
     kind: 'Agent',
     spec: 'name: true',
     expected: [
@@ -61,19 +61,19 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a list is no object',
+    reason: 'a list is not an object',
     kind: 'Agent',
     spec: 'llm_config: [a]',
     expected: ['6:15 spec.llm_config wrong-type llm_config must be an object, got a list'],
   },
   {
-    reason: 'a fraction is no whole number',
+    reason: 'a fraction is not an integer',
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: 1.5 }',
     expected: ['6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, got 1.5'],
   },
   {
-    reason: 'a number in quotes is text',
+    reason: 'a number in quotes is a string',
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: "100" }',
     expected: [
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a word is no URL',
+    reason: 'a word is not a URL',
     kind: 'Agent',
     spec: 'llm_config: { endpoint: nowhere }',
     expected: [
@@ -89,13 +89,13 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a single value is no list',
+    reason: 'a single value is not a list',
     kind: 'Agent',
     spec: 'llm_config: { knowledge_base_ids: one }',
     expected: ['6:37 spec.llm_config.knowledge_base_ids wrong-type knowledge_base_ids must be a list, got "one"'],
   },
   {
-    reason: 'an item of a list has a path and a place',
+    reason: 'an item of a list has a path and a position',
     kind: 'Agent',
     spec: 'llm_config:\n  knowledge_base_ids:\n    - a\n    - 5',
     expected: [
@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a boolean in a list of texts',
+    reason: 'a boolean in a list of strings',
     kind: 'Agent',
     spec: 'tts_config: { backchannel_words: [true] }',
     expected: [
@@ -111,7 +111,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'YAML 1.2 knows no yes',
+    reason: 'yes is not a boolean in YAML 1.2',
     kind: 'Agent',
     spec: 'prompt_config: { ai_speak_after_silence: yes }',
     expected: [
@@ -119,7 +119,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'the secret itself must not be in Git',
+    reason: 'a literal secret must not be in Git',
     kind: 'Agent',
     spec: 'llm_config: { api_key: sk-live-1 }',
     expected: [
@@ -127,7 +127,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'nor must a secret of digits, and the message must not show it',
+    reason: 'a secret of digits must not be in Git, and is not printed',
     kind: 'Agent',
     spec: 'llm_config: { api_key: 12345 }',
     expected: [
@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an environment variable is no secret, since its value would be shown',
+    reason: 'an environment variable is not a secret, since its value would be shown',
     kind: 'Agent',
     spec: 'llm_config: { api_key: { $env: OPENAI } }',
     expected: [
@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an environment variable is always text',
+    reason: 'an environment variable is always a string',
     kind: 'Agent',
     spec: 'llm_config: { temperature: { $env: HEAT } }',
     expected: ['6:30 spec.llm_config.temperature wrong-type temperature must be a number, but $env produces a string'],
@@ -161,7 +161,7 @@ const rows: readonly Row[] = [
     expected: ['6:30 spec.llm_config.temperature not-finite .nan cannot be represented in JSON'],
   },
   {
-    reason: 'digits must not get lost',
+    reason: 'digits must not be lost',
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: 12345678901234567890 }',
     expected: [
@@ -169,7 +169,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an unknown key without a near one',
+    reason: 'an unknown key without a similar one',
     kind: 'Agent',
     spec: 'id: x',
     expected: ['6:3 spec.id unknown-field unknown field "id"'],
@@ -201,7 +201,7 @@ const rows: readonly Row[] = [
     expected: ['6:11 spec.number out-of-range number must be a string of 1 to 12 characters, got 13'],
   },
   {
-    reason: 'letters are no phone number',
+    reason: 'letters are not a phone number',
     kind: 'PhoneNumber',
     spec: 'number: "call me"',
     expected: ['6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "call me"'],
@@ -225,19 +225,19 @@ const rows: readonly Row[] = [
     expected: ['7:13 spec.nickname out-of-range nickname must be a string of 1 to 255 characters, got 256'],
   },
   {
-    reason: 'an agent is wanted, a webhook referred to',
+    reason: 'a reference to a webhook instead of an agent',
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: Webhook/w }`,
     expected: ['7:29 spec.inbound_agent_id bad-reference inbound_agent_id refers to Agent resources, not to Webhook/w'],
   },
   {
-    reason: 'nobody declares the agent',
+    reason: 'no manifest declares the agent',
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: Agent/none }`,
     expected: ['7:29 spec.inbound_agent_id dangling-reference no manifest declares Agent/none'],
   },
   {
-    reason: 'the kind of the reference is misspelt',
+    reason: 'the kind of the reference is misspelled',
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: Agnet/a }`,
     expected: ['7:29 spec.inbound_agent_id bad-reference $ref names the unknown kind "Agnet"; did you mean "Agent"?'],
@@ -251,7 +251,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'the field holds no id',
+    reason: 'the field does not accept an id',
     kind: 'PhoneNumber',
     spec: `number: { $ref: Agent/a }`,
     expected: ['6:19 spec.number bad-reference number does not accept a reference; $ref belongs in an id field'],
@@ -263,7 +263,7 @@ const rows: readonly Row[] = [
     expected: ['5:1 spec.url missing-field url is missing; it must be a URL'],
   },
   {
-    reason: 'a word is no URL',
+    reason: 'a word is not a URL',
     kind: 'Webhook',
     spec: 'url: example',
     expected: ['6:8 spec.url bad-format url: expected a valid URL, such as https://example.com/hook, got "example"'],
@@ -313,13 +313,13 @@ const rows: readonly Row[] = [
     expected: ['5:1 spec.email missing-field email is missing; it must be a string'],
   },
   {
-    reason: 'a word is no e-mail address',
+    reason: 'a word is not an e-mail address',
     kind: 'WorkspaceUser',
     spec: 'email: nobody',
     expected: ['6:10 spec.email bad-format email: expected an e-mail address, got "nobody"'],
   },
   {
-    reason: 'a misspelt role is suggested',
+    reason: 'a misspelled role has a suggestion',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nrole: amin',
     expected: [
@@ -327,7 +327,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a misspelt module is suggested',
+    reason: 'a misspelled module has a suggestion',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nmodules: [agents, call_histroy]',
     expected: [
@@ -335,13 +335,13 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'an agent is wanted, a knowledge base referred to',
+    reason: 'a reference to a knowledge base instead of an agent',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nagent_ids: [{ $ref: KnowledgeBase/FAQ }]',
     expected: ['7:23 spec.agent_ids[0] bad-reference agent_ids[0] refers to Agent resources, not to KnowledgeBase/FAQ'],
   },
   {
-    reason: 'a misspelt form is suggested',
+    reason: 'a misspelled form has a suggestion',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nrole: { $secert: X }',
     expected: ['7:11 spec.role unknown-form unknown value form "$secert"; did you mean "$secret"?'],
@@ -361,7 +361,7 @@ const rows: readonly Row[] = [
     expected: ['6:18 spec.email bad-form $env needs a name of letters, digits and "_", got "1X"'],
   },
   {
-    reason: 'the default of a variable is text',
+    reason: 'the default of a variable is a string',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, default: 5 }',
     expected: ['6:30 spec.email.default bad-form default must be a string; put it in quotes'],
@@ -373,19 +373,19 @@ const rows: readonly Row[] = [
     expected: ['6:21 spec.email.fallback bad-form $env must be the only key except default; remove "fallback"'],
   },
   {
-    reason: 'a misspelt key of a form',
+    reason: 'a misspelled key of a form',
     kind: 'WorkspaceUser',
     spec: 'email: { $join: [a, "@b.c"], seperator: "" }',
     expected: [expect.stringContaining('did you mean "separator"?')],
   },
   {
-    reason: 'no such file',
+    reason: 'a missing file',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: mail.txt }',
     expected: ['6:19 spec.email unreadable-file $file: manifests/mail.txt cannot be read: no such file'],
   },
   {
-    reason: 'the path of a file leads out of the project',
+    reason: 'the path of a file points outside the project',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: ../../mail.txt }',
     expected: ['6:19 spec.email outside-project $file: ../mail.txt is outside the project folder'],
@@ -417,7 +417,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'nobody set the variable',
+    reason: 'an unset variable',
     kind: 'WorkspaceUser',
     spec: 'email: { $var: mail }',
     expected: ['6:18 spec.email missing-var the workspace has no variable "mail" under vars'],
@@ -435,13 +435,13 @@ const rows: readonly Row[] = [
     expected: ['6:23 spec.email.$join[1] bad-form $join can only join strings'],
   },
   {
-    reason: 'a join that makes a text that is too long, of one text',
+    reason: 'a join that makes one string too long',
     kind: 'WorkspaceUser',
     spec: `email: { $join: [${Array(5000).fill('a').join(', ')}], separator: "${'x'.repeat(1000)}" }`,
     expected: ['6:19 spec.email too-long $join makes a text of more than 4 MiB'],
   },
   {
-    reason: 'a join of joins that makes a text that is too long once its secret is known',
+    reason: 'a join of joins that is too long once its secret is known',
     kind: 'WorkspaceUser',
     spec: `email: { $join: [${Array(300)
       .fill(`{ $join: [${Array(100).fill('{ $secret: A }').join(', ')}], separator: "${'x'.repeat(150)}" }`)
@@ -456,7 +456,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('a spec that is wrong', () => {
+describe('invalid spec', () => {
   it.each(rows)('$kind: $reason', async ({ kind, spec, expected }) => {
     const { diagnostics } = await loadFiles({ 'manifests/m.yaml': manifest(kind, 'mine', spec) });
     expect(diagnostics.map((each) => lineOf(each).replace('manifests/m.yaml:', ''))).toEqual(expected);

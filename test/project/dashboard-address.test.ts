@@ -3,11 +3,11 @@ import { dashboardTemplate, dashboardUrl, linkHost } from '../../src/project/das
 
 const plain = 'https://app.example.com/agents/{id}';
 
-describe('the address of a record in the dashboard', () => {
+describe('address of a record in the dashboard', () => {
   it.each([
     { reason: 'an id', template: plain, id: '01J', url: 'https://app.example.com/agents/01J' },
     {
-      reason: 'an id that would be markup, a query and another path',
+      reason: 'an id with markup, a query and another path',
       template: plain,
       id: `../a?b#c"><script>|)'`,
       url: 'https://app.example.com/agents/..%2Fa%3Fb%23c%22%3E%3Cscript%3E%7C%29%27',
@@ -44,7 +44,7 @@ describe('the address of a record in the dashboard', () => {
       id: 'a',
       url: 'https://app.example.com/agents/a%22%3E%3Cb%3E%28%7C',
     },
-  ])('has $reason', ({ template, id, url }) => {
+  ])('is built for $reason', ({ template, id, url }) => {
     expect(dashboardTemplate().safeParse(template).success).toBe(true);
     expect(dashboardUrl(template, id)).toBe(url);
     expect(linkHost(url)).toBe(new URL(url).host);
@@ -64,12 +64,12 @@ describe('the address of a record in the dashboard', () => {
     'https://app.example.com/\u202e{id}',
     'https://app.example.com/\n{id}',
     `https://app.example.com/${'a'.repeat(500)}/{id}`,
-  ])('is never made of %j', (template) => {
+  ])('is never built from %j', (template) => {
     expect(dashboardTemplate().safeParse(template).success).toBe(false);
     if (template.length < 500) expect(dashboardUrl(template, 'a')).toBeUndefined();
   });
 
-  it('is no link where it is not of the web', () => {
+  it('is not a link if it is not an http address', () => {
     expect(['javascript:alert(1)', 'https://[', '', undefined].map(linkHost)).toEqual(Array(4).fill(undefined));
   });
 });

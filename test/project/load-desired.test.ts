@@ -17,8 +17,8 @@ async function only(...given: Parameters<typeof loadFiles>): Promise<Resource> {
   return resources[0] as Resource;
 }
 
-describe('what a manifest declares', () => {
-  it('is everything that it says', async () => {
+describe('content of a manifest', () => {
+  it('is complete', async () => {
     const text = `# A comment first.
 apiVersion: voxform/v1
 kind: Agent
@@ -51,7 +51,7 @@ spec: { name: Support line }
     expect(resources.map(({ source }) => source.line)).toEqual([2, 9, 16]);
   });
 
-  it('comes by address, whatever the names of the files', async () => {
+  it('is ordered by address, regardless of file names', async () => {
     const { resources } = await loadFiles({
       'manifests/1.yaml': manifest('Webhook', 'w', 'url: https://example.com'),
       'manifests/2.json': JSON.stringify({
@@ -65,7 +65,7 @@ spec: { name: Support line }
     expect(resources.map(({ address }) => address)).toEqual(['Agent/b', 'Agent/z', 'Webhook/w']);
   });
 
-  it('may be written with anchors, aliases and merge keys', async () => {
+  it('may contain anchors, aliases and merge keys', async () => {
     const spec = 'stt_config: &stt { provider: p, model: m }\ntts_config: { <<: *stt, model: other }';
     expect((await only(agent(spec))).spec).toEqual({
       stt_config: { provider: 'p', model: 'm' },
@@ -74,15 +74,15 @@ spec: { name: Support line }
   });
 });
 
-describe('a value', () => {
-  it('is a reference', async () => {
+describe('value', () => {
+  it('may be a reference', async () => {
     const spec = 'llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ and more }] }';
     expect((await only(agent(spec))).spec).toEqual({
       llm_config: { knowledge_base_ids: [new Reference('KnowledgeBase', 'FAQ and more')] },
     });
   });
 
-  it('is the text of a file without its final newline, relative to the manifest', async () => {
+  it('may be the text of a file without its final newline, relative to the manifest', async () => {
     const spec = 'prompt_config: { prompt: { $file: ../../prompts/p.md }, welcome_message: { $file: hi.txt } }';
     const files = { 'prompts/p.md': '# Be nice\n\nAlways.\n\n', 'manifests/agents/hi.txt': 'Hi!\r\n' };
     expect((await only({ ...agent(spec), ...files })).spec).toEqual({
@@ -90,7 +90,7 @@ describe('a value', () => {
     });
   });
 
-  it('is text of the environment, or its default', async () => {
+  it('may be an environment variable, or its default', async () => {
     const spec = 'name: { $env: NAME }\nllm_config: { model: { $env: MODEL, default: gpt } }';
     expect((await only(agent(spec), { env: { NAME: 'A' } })).spec).toEqual({
       name: 'A',
@@ -100,7 +100,7 @@ describe('a value', () => {
     expect(name).toEqual(new Unset('NAME'));
   });
 
-  it('is a variable, of any type', async () => {
+  it('may be a variable of any type', async () => {
     const project = withWorkspace(
       'vars:\n  count: 3\n  words: [oh, ah]\n  stt: { provider: p }\n  greeting: { $file: hi.txt }\n  key: { $secret: KEY }',
     );
@@ -117,7 +117,7 @@ llm_config: { api_key: { $var: key } }`;
     expect(isTainted(made.spec)).toBe(true);
   });
 
-  it('is joined from others', async () => {
+  it('may be joined from others', async () => {
     const spec = `name: { $join: [a, 1, true], separator: "-" }
 prompt_config: { prompt: { $join: [{ $env: FIRST }, { $join: [b, c], separator: "" }] } }`;
     expect((await only(agent(spec), { env: { FIRST: 'a' } })).spec).toEqual({
@@ -126,7 +126,7 @@ prompt_config: { prompt: { $join: [{ $env: FIRST }, { $join: [b, c], separator: 
     });
   });
 
-  it('stays as it is as a literal, forms and all', async () => {
+  it('is unchanged as a literal, including forms', async () => {
     const spec = 'llm_config: { tools: [{ $literal: { $ref: "#/defs/x", $secret: 1 } }] }';
     expect((await only(agent(spec))).spec).toEqual({
       llm_config: { tools: [{ $ref: '#/defs/x', $secret: 1 }] },
@@ -147,7 +147,7 @@ prompt_config: { prompt: { $join: [{ $env: FIRST }, { $join: [b, c], separator: 
   });
 });
 
-describe('a secret', () => {
+describe('secret', () => {
   const files = {
     'voxform.yaml': withWorkspace('secrets_dir: secrets'),
     ...agent('llm_config: { api_key: { $secret: KEY } }\nname: { $join: [A, { $secret: KEY }] }'),
@@ -155,8 +155,8 @@ describe('a secret', () => {
   };
 
   it.each([
-    { reason: 'the environment comes first', env: { KEY: 'from-env' }, expected: 'from-env' },
-    { reason: 'the file loses one final newline', env: {}, expected: 'from-file\n' },
+    { reason: 'the environment has priority', env: { KEY: 'from-env' }, expected: 'from-env' },
+    { reason: 'one final newline of the file is removed', env: {}, expected: 'from-file\n' },
     { reason: 'an empty variable does not count', env: { KEY: '' }, expected: 'from-file\n' },
   ])('is read: $reason', async ({ env, expected }) => {
     const { llm_config, name } = (await only(files, { env, mode: 'live' })).spec as {
@@ -169,7 +169,7 @@ describe('a secret', () => {
     expect(isTainted(name)).toBe(true);
   });
 
-  it('is in nothing that can be printed', async () => {
+  it('appears in no printable value', async () => {
     const secret = 'sk-very-secret';
     const broken = agent('llm_config: { api_key: { $secret: KEY }, endpoint: { $secret: KEY }, modle: x }');
     const desired = await loadFiles({ ...files, ...broken }, { env: { KEY: secret }, mode: 'live' });
@@ -178,8 +178,8 @@ describe('a secret', () => {
   });
 });
 
-describe('the project file', () => {
-  it('lays defaults under and patches over the manifests', async () => {
+describe('project file', () => {
+  it('applies defaults and patches to the manifests', async () => {
     const project = `${withWorkspace(`patches:
   Agent/a:
     name: Patched
@@ -205,7 +205,7 @@ llm_config: { model: { $literal: o1 } }`;
     });
   });
 
-  it('leaves out what the workspace skips', async () => {
+  it('omits resources that the workspace skips', async () => {
     const { resources, diagnostics } = await loadFiles({
       'voxform.yaml': withWorkspace('skip: [PhoneNumber/*, Agent/b-*, "{Webhook,WorkspaceUser}/x"]'),
       'manifests/all.yaml': [
@@ -219,7 +219,7 @@ llm_config: { model: { $literal: o1 } }`;
     expect(resources.map(({ address }) => address)).toEqual(['Agent/c']);
   });
 
-  it('need not be there', async () => {
+  it('is optional', async () => {
     using folder = new TemporaryProject({ 'x/manifests/deep/a.yaml': manifest('Agent', 'a', 'nam: A') });
     const env = { VOXFORM_BASE_URL: 'http://localhost:1', VOXFORM_WORKSPACE_ID: 'w', VOXFORM_API_KEY: 'k' };
     const project = await loadProject({ cwd: `${folder.root}/x`, env });

@@ -23,7 +23,7 @@ interface Row {
   readonly reason: string;
   readonly text: string | Uint8Array;
   readonly env?: Environment;
-  /** Without the file. */
+  /** The expected diagnostics, without the file. */
   readonly expected: readonly string[];
 }
 
@@ -40,12 +40,12 @@ const rows: readonly Row[] = [
     expected: [':1:10 - yaml-syntax unclosed ['],
   },
   {
-    reason: 'no UTF-8',
+    reason: 'invalid UTF-8',
     text: new Uint8Array([0x76, 0xff]),
     expected: [':1:2 - invalid-utf8 the file is not valid UTF-8; save it in that encoding'],
   },
   {
-    reason: 'a text',
+    reason: 'a string',
     text: 'voxform',
     expected: [':1:1 - wrong-type the project file must be an object, got "voxform"'],
   },
@@ -60,22 +60,22 @@ const rows: readonly Row[] = [
     expected: [':1:1 workspaces missing-field workspaces is missing; it must be an object'],
   },
   {
-    reason: 'none among the workspaces',
+    reason: 'empty workspaces',
     text: 'version: 1\nworkspaces: {}\n',
     expected: [':2:13 workspaces bad-format workspaces: expected at least one workspace'],
   },
   {
-    reason: 'a misspelt key',
+    reason: 'a misspelled key',
     text: `${PLAIN_PROJECT}defualts: {}\n`,
     expected: [':7:1 defualts unknown-field unknown field "defualts"; did you mean "defaults"?'],
   },
   {
-    reason: 'a misspelt key in a workspace',
+    reason: 'a misspelled key in a workspace',
     text: PLAIN_PROJECT.replace('base_url', 'base_ulr'),
     expected: [':4:5 workspaces.test.base_ulr unknown-field unknown field "base_ulr"; did you mean "base_url"?'],
   },
   {
-    reason: 'a workspace that is no object',
+    reason: 'a workspace that is not an object',
     text: 'version: 1\nworkspaces:\n  test: yes\n',
     expected: [':3:9 workspaces.test wrong-type test must be an object, got "yes"'],
   },
@@ -136,7 +136,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'secrets of a state that are text or missing',
+    reason: 'secrets of a state that are literal or missing',
     text: `${PLAIN_PROJECT}state: { backend: http, address: "https://x.example.com", username: 3, password: p, seal: { recipients: [] } }\n`,
     expected: [
       ':7:69 state.username wrong-type username must be a string or { $secret: NAME } or { $env: NAME }, got 3',
@@ -236,14 +236,14 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'one state for every workspace, which does not tell them apart',
+    reason: 'one state location for every workspace',
     text: `version: 1\nstate: { path: s.json }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
     expected: [
       ':2:16 state.path shared-state the workspaces a and b have the same state path; use {workspace} in its value',
     ],
   },
   {
-    reason: 'a secret in a setting of the state that is none, said once for all workspaces',
+    reason: 'a secret in a setting of the state that allows none, reported once for all workspaces',
     text: `version: 1\nstate: { path: { $secret: P } }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
     expected: [':2:16 state.path wrong-type path must be a string, got an object'],
   },
@@ -255,22 +255,22 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    reason: 'a patch that is no object',
+    reason: 'a patch that is not an object',
     text: `${PLAIN_PROJECT}    patches: { Agent/a: x }\n`,
     expected: [':7:25 workspaces.test.patches.Agent/a wrong-type Agent/a must be an object, got "x"'],
   },
   {
-    reason: 'a variable made of another',
+    reason: 'a variable defined by another',
     text: `${PLAIN_PROJECT}    vars: { a: { $var: b } }\n`,
     expected: [':7:24 workspaces.test.vars.a bad-form a variable cannot use another variable'],
   },
   {
-    reason: 'the file of a variable is missing',
+    reason: 'a missing file of a variable',
     text: `${PLAIN_PROJECT}    vars: { a: { $file: none.md } }\n`,
     expected: [':7:25 workspaces.test.vars.a unreadable-file $file: none.md cannot be read: no such file'],
   },
   {
-    reason: 'a key twice',
+    reason: 'a duplicate key',
     text: `${PLAIN_PROJECT}version: 1\n`,
     expected: [':7:1 version duplicate-key the key "version" appears twice in the same object'],
   },
@@ -281,12 +281,12 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('a project file that is wrong', () => {
-  it.each(rows)('$reason', async ({ text, env = {}, expected }) => {
+describe('invalid project file', () => {
+  it.each(rows)('is reported: $reason', async ({ text, env = {}, expected }) => {
     expect(await problemsOf(text, env)).toEqual(expected);
   });
 
-  it('never repeats an API key that it refuses', async () => {
+  it('is reported without the API key that it contains', async () => {
     for (const key of ['sk-12345', '12345', '{ $env: KEY, default: sk-12345 }', '[sk-12345]']) {
       const lines = await problemsOf(PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', key));
       expect(lines).toHaveLength(1);
@@ -295,7 +295,7 @@ describe('a project file that is wrong', () => {
   });
 });
 
-describe('a project file that is right', () => {
+describe('valid project file', () => {
   it('is read with every default', async () => {
     using folder = new TemporaryProject({});
     const { workspaces, ...project } = await loadProject({ cwd: folder.root, env: {} });
@@ -326,7 +326,7 @@ describe('a project file that is right', () => {
     expect(workspaces.test?.apiKey.isSet).toBe(false);
   });
 
-  it('takes settings from the environment, and reads the key of a workspace when asked', async () => {
+  it('may refer to the environment, and the key of a workspace is read on demand', async () => {
     using folder = new TemporaryProject({
       'voxform.yaml': `version: 1
 workspaces:
@@ -352,14 +352,14 @@ workspaces:
   });
 });
 
-describe('a folder without project file', () => {
+describe('folder without a project file', () => {
   const ENV = {
     VOXFORM_BASE_URL: 'http://localhost:1',
     VOXFORM_WORKSPACE_ID: 'w',
     VOXFORM_API_KEY: 'secret-key',
   };
 
-  it('is a project when the environment says enough', async () => {
+  it('is a project if the environment has all settings', async () => {
     using folder = new TemporaryProject({ 'x/y.txt': '' });
     const project = await loadProject({ cwd: `${folder.root}/x`, env: ENV });
     expect(project.file).toBeUndefined();
@@ -368,25 +368,25 @@ describe('a folder without project file', () => {
     expect(project.workspaces.default?.apiKey.reveal()).toBe('secret-key');
   });
 
-  it.each(Object.keys(ENV))('says how to make one when %s is empty', async (name) => {
+  it.each(Object.keys(ENV))('has a hint on how to create one when %s is empty', async (name) => {
     using folder = new TemporaryProject({ 'x/y.txt': '' });
     const loading = loadProject({ cwd: `${folder.root}/x`, env: { ...ENV, [name]: '' } });
     await expect(loading).rejects.toThrow(UserError);
     await expect(loading).rejects.toMatchObject({ hint: expect.stringContaining('voxform init') });
   });
 
-  it('takes a project file with the other ending', async () => {
+  it('accepts a project file with the other extension', async () => {
     using folder = new TemporaryProject({ 'x/voxform.yml': PLAIN_PROJECT });
     const loading = loadProject({ cwd: `${folder.root}/x`, env: {} });
     await expect(loading).resolves.toMatchObject({ file: 'voxform.yml' });
   });
 
-  it('is no project when the folder is not there', async () => {
+  it('is not a project if the folder is missing', async () => {
     using folder = new TemporaryProject({});
     await expect(loadProject({ cwd: `${folder.root}/none`, env: ENV })).rejects.toThrow(UserError);
   });
 
-  it('takes the state of a workspace from the project where it has none of its own', async () => {
+  it('uses the state of a workspace from the project if it has none', async () => {
     const own = PLAIN_WORKSPACE.replace('}', ', state: { path: own.json } }');
     const text = `version: 1\nstate: { path: "states/{workspace}.json" }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${own}\n`;
     using folder = new TemporaryProject({ 'voxform.yaml': text });

@@ -9,7 +9,7 @@ import { loadProject } from '../../src/project/load-project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
 import { TemporaryProject } from './temporary-project.ts';
 
-/** The project with a cache, where there is a folder for it. Gives how many texts were parsed for want of a cached one, too. */
+/** Loads the project with a cache, if there is a folder for it. Also returns how many texts were parsed. */
 async function load(root: string, cacheFolder: string | undefined) {
   const project = await loadProject({ cwd: root, env: {}, cacheFolder });
   const workspace = selectWorkspace(project, { name: undefined, env: {} });
@@ -33,8 +33,8 @@ const agent = (name: string, prompt: string): string =>
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
-describe('loading a project with the cache', () => {
-  it('parses each text once for as long as it is the same, and writes only what is new', async () => {
+describe('load of a project with the cache', () => {
+  it('parses each text once while it is unchanged, and stores only new ones', async () => {
     using project = new TemporaryProject(
       Object.fromEntries(NAMES.map((name) => [`manifests/${name}.yaml`, agent(name, 'Hi.')])),
     );
@@ -55,13 +55,13 @@ describe('loading a project with the cache', () => {
     expect(await parsed()).toEqual([]);
   });
 
-  it('writes nothing without being told that it may', async () => {
+  it('stores nothing unless enabled', async () => {
     using project = new TemporaryProject({ 'manifests/a.yaml': agent('a', 'Hi.') });
     await load(project.root, undefined);
     expect(readdirSync(project.root).sort()).toEqual(['manifests', 'voxform.yaml']);
   });
 
-  it('declares the same, and finds the same wrong, as without it and with a mangled one', {
+  it('gives the same resources and problems as without it, even if it is corrupt', {
     tags: ['long'],
   }, async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'A', '""');
@@ -105,7 +105,7 @@ describe('loading a project with the cache', () => {
   });
 });
 
-/** The file of the manifests of the one project that was loaded, which another has the project file of. */
+/** Returns the cache file of the manifests. The project file has a separate one. */
 function cacheIn(caches: string): string {
   const folder = path.join(caches, 'manifests');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -113,7 +113,7 @@ function cacheIn(caches: string): string {
   return path.join(folder, names.find(hasManifests) ?? 'none');
 }
 
-/** Changes a byte, or where the number is large cuts the file off there. */
+/** Changes a byte, or truncates the file there if the number is large. */
 function mangle(file: string, at: number, bits: number): void {
   if (!existsSync(file)) return;
   const bytes = readFileSync(file);

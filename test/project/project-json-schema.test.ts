@@ -27,27 +27,27 @@ limits: { concurrency: 16, requests_per_second: null, timeout_seconds: 30 }
 guards: { max_changed_percent: 50, min_resources: 10 }
 `;
 
-describe('the JSON Schema of the project file', () => {
+describe('JSON Schema of the project file', () => {
   it.each([
-    { reason: 'as little as there can be', text: PLAIN_PROJECT },
-    { reason: 'everything there can be', text: FULL },
-    { reason: 'a concurrency that finds itself', text: FULL.replace('concurrency: 16', 'concurrency: auto') },
-  ])('takes $reason', ({ text }) => {
+    { reason: 'a minimal file', text: PLAIN_PROJECT },
+    { reason: 'a complete file', text: FULL },
+    { reason: 'an automatic concurrency', text: FULL.replace('concurrency: 16', 'concurrency: auto') },
+  ])('accepts $reason', ({ text }) => {
     expect([validate(parse(text)), validate.errors]).toEqual([true, null]);
   });
 
   it.each([
-    { reason: 'a misspelt key', text: `${PLAIN_PROJECT}defualts: {}\n` },
-    { reason: 'an API key as text', text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', 'sk-1') },
+    { reason: 'a misspelled key', text: `${PLAIN_PROJECT}defualts: {}\n` },
+    { reason: 'a literal API key', text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', 'sk-1') },
     {
       reason: 'a base URL as secret',
       text: FULL.replace('{ $env: BASE, default: http://localhost:1 }', '{ $secret: X }'),
     },
     { reason: 'no workspace id', text: PLAIN_PROJECT.replace('workspace_id', 'id') },
     { reason: 'another version', text: PLAIN_PROJECT.replace('version: 1', 'version: 2') },
-    { reason: 'a misspelt default', text: FULL.replace('stt_config', 'sst_config') },
+    { reason: 'a misspelled default', text: FULL.replace('stt_config', 'sst_config') },
     { reason: 'defaults of an unknown kind', text: FULL.replace('PhoneNumber: {', 'Phone: {') },
-    { reason: 'no concurrency at all', text: FULL.replace('concurrency: 16', 'concurrency: 0') },
+    { reason: 'a concurrency of zero', text: FULL.replace('concurrency: 16', 'concurrency: 0') },
     { reason: 'a word as concurrency', text: FULL.replace('concurrency: 16', 'concurrency: fast') },
   ])('refuses $reason', ({ text }) => {
     expect(validate(parse(text))).toBe(false);

@@ -10,7 +10,7 @@ import { type Files, lineOf, PLAIN_PROJECT, TemporaryProject } from './temporary
 
 const PATH = process.env.PATH ?? '';
 
-/** Each run of it is a line of `runs`. */
+/** A script that appends a line to `runs` on each run. */
 const script = (body: string) => `#!/bin/sh\necho "$*" >> runs\n${body}\n`;
 
 interface Given {
@@ -21,7 +21,7 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A project whose `secrets` are these. */
+/** Creates a project with these `secrets`. */
 function projectWith({ secrets, scripts = {}, files = {}, settings = '' }: Given): TemporaryProject {
   const project = new TemporaryProject({
     ...files,
@@ -42,7 +42,7 @@ function secretsOf({ workspaces }: ProjectConfig) {
   return workspace.secrets;
 }
 
-/** What the names are, by a load of the project; an error for what it says. */
+/** Loads the project and returns the values of the names, or the message of an error. */
 async function found(given: Given, ...names: string[]): Promise<unknown> {
   using project = projectWith(given);
   return await foundIn(project, given.env, ...names);
@@ -66,8 +66,8 @@ async function foundIn(project: TemporaryProject, env: Given['env'] = {}, ...nam
 
 const command = (line: readonly string[], more: object = {}) => ({ command: line, ...more });
 
-describe('a secret', () => {
-  it('comes from the first source that has it', async () => {
+describe('secret', () => {
+  it('comes from the first source that contains it', async () => {
     const given = {
       secrets: [command(['./all'], { format: 'json' }), 'environment', { env_file: 'team.env' }, { folder: 'files' }],
       scripts: { all: `echo '{"A": "command", "EMPTY": ""}'` },
@@ -89,7 +89,7 @@ describe('a secret', () => {
     });
   });
 
-  it.each(['constructor', 'toString'])('named %s is found only where it is set', async (name) => {
+  it.each(['constructor', 'toString'])('with the name %s is found only if it is set', async (name) => {
     const all = command(['./all'], { format: 'dotenv' });
     const secrets = [all, { env_file: 'team.env' }];
     const given = { secrets, scripts: { all: 'echo A=1' }, files: { 'team.env': 'B=2' } };
@@ -97,7 +97,7 @@ describe('a secret', () => {
     expect(await found({ ...given, files: { 'team.env': `${name}=3` } }, name)).toEqual({ [name]: '3' });
   });
 
-  it('is looked up in the list of its workspace, if that has one', async () => {
+  it('is read from the list of its workspace, if it has one', async () => {
     const settings = '    secrets: [{ env_file: own.env }]\n';
     const files = { 'own.env': 'A=own\n', 'team.env': 'A=team\n' };
     expect(await found({ secrets: [{ env_file: 'team.env' }], settings, files }, 'A')).toEqual({ A: 'own' });
@@ -114,21 +114,21 @@ describe('a secret', () => {
       command(['printf', '\\377', '{name}']),
       'the secret command "printf \\\\377 A" printed text that is not UTF-8',
     ],
-  ])('of %s is refused where it is no text', async (_, source, message) => {
+  ])('from %s is refused if it is not text', async (_, source, message) => {
     const files = { 'files/A': Uint8Array.of(0xff) };
     const result = await found({ secrets: [source], files }, 'A');
     expect(typeof result === 'string' ? result : (result as { A: string }).A).toBe(message);
   });
 
-  it('of an export is still to be replaced, wherever it is', async () => {
+  it('of an export is reported as a placeholder, regardless of its source', async () => {
     const scripts = { one: 'echo voxform-export-placeholder' };
     const { A } = (await found({ secrets: [command(['./one', '{name}'])], scripts }, 'A')) as { A: string };
     expect(A).toContain('still has the placeholder from an export');
   });
 });
 
-describe('a command', () => {
-  it('runs once for each secret that it names, with what the arguments ask for', async () => {
+describe('secret command', () => {
+  it('runs once for each secret that it names, with its arguments', async () => {
     using project = projectWith({
       secrets: [command(['./one', '{workspace}/{name}', '$(id) {other} ; *', '{project}'])],
       scripts: { one: 'printf "%s\\n" "of $1"' },
@@ -147,7 +147,7 @@ describe('a command', () => {
     expect(runsIn(project)).toEqual(['']);
   });
 
-  it('is asked only for the names that it has', async () => {
+  it('is called only for its names', async () => {
     using project = projectWith({
       secrets: [command(['./one', '{name}'], { names: ['OPENAI_*'] }), { folder: 'files' }],
       scripts: { one: 'echo x' },
@@ -157,7 +157,7 @@ describe('a command', () => {
     expect(runsIn(project)).toEqual(['OPENAI_KEY']);
   });
 
-  it('runs four times at once at most', async () => {
+  it('runs at most four times at once', async () => {
     // The first four wait for each other.
     const body = `mkdir -p at all; touch at/$1; ls at | wc -l >> most; touch all/$1
 until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
@@ -187,31 +187,31 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     ['prints too much', 'head -c 2000000 /dev/zero', 'the secret command "./one A" printed more than 1 MiB'],
     ['never stops printing', 'yes', 'the secret command "./one A" printed more than 1 MiB'],
     [
-      'hangs, with what it started',
+      'hangs, with its child processes',
       'sleep 600 & setsid sleep 600 & sleep 600',
       'the secret command "./one A" did not end within 1 s',
       { timeout: '1s' },
     ],
     [
-      'ignores that it is to end',
+      'ignores SIGTERM',
       `trap '' TERM; sleep 600`,
       'the secret command "./one A" did not end within 1 s',
       { timeout: '1s' },
     ],
-    ['prints no JSON', 'echo A=1', 'the secret command "./one A" did not print a JSON object', { format: 'json' }],
+    ['prints invalid JSON', 'echo A=1', 'the secret command "./one A" did not print a JSON object', { format: 'json' }],
     [
-      'prints something else than text',
+      'prints a value that is not a string',
       `echo '{"A": {"b": 1}}'`,
       'the secret command "./one A" printed a JSON object in which A is not a string',
       { format: 'json' },
     ],
-  ])('that %s is an error, and no other source is asked', { tags: ['long'] }, async (_, one, message, more) => {
+  ])('that %s is an error, and no other source is used', { tags: ['long'] }, async (_, one, message, more) => {
     const secrets = [command(['./one', '{name}'], more), 'environment'];
     const env = { A: 'environment', VAULT_TOKEN: 'hvs.token-of-the-vault' };
     expect(await found({ secrets, scripts: { one }, env }, 'A')).toBe(message);
   });
 
-  it('shows no secret of the environment that the settings name', async () => {
+  it('prints no secret of the environment that the settings name', async () => {
     const secrets = ['environment', command(['./one', '{name}'])];
     const settings = '    vars: { pin: { $secret: PIN } }\n';
     const one = 'echo "bad: $PIN" >&2; exit 1';
@@ -220,7 +220,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     );
   });
 
-  it('that a signal ends has the exit code of that signal', async () => {
+  it('that is ended by a signal has the exit code of that signal', async () => {
     const secrets = [command(['./one', '{name}'])];
     expect(await found({ secrets, scripts: { one: 'kill -9 $$' } }, 'A')).toMatch(/failed with exit code 137$/);
   });
@@ -232,7 +232,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     expect(await found({ secrets: [command([program, '{name}'])] }, 'A')).toBe(message);
   });
 
-  it('shows no secret that another command gave', async () => {
+  it('prints no secret that another command returned', async () => {
     const secrets = [command(['./all'], { format: 'json', names: ['A'] }), command(['./one', '{name}'])];
     const scripts = { all: `echo '{"A": "sk-first"}'`, one: 'echo "bad: sk-first" >&2; exit 1' };
     expect(await found({ secrets, scripts }, 'A', 'B')).toBe(
@@ -240,7 +240,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     );
   });
 
-  it('does not run for checks without the platform', async () => {
+  it('does not run for offline checks', async () => {
     using project = projectWith({
       secrets: [command(['./one', '{name}'])],
       scripts: { one: 'echo x' },
@@ -271,7 +271,7 @@ async function problemsOf(given: Given, local?: Partial<LocalPaths>): Promise<re
   }
 }
 
-describe('a list of secrets', () => {
+describe('list of secrets', () => {
   it.each<[unknown, string]>([
     [[], 'secrets out-of-range secrets must be a list of at least 1 item, got 0'],
     ['environment', 'secrets wrong-type'],
@@ -285,19 +285,19 @@ describe('a list of secrets', () => {
     [[{ command: ['vault', 'read'], names: ['A', 'B'] }], 'would return the same value for each secret'],
     [[{ command: ['{name}', '{name}'] }], 'expected a program without placeholders'],
     [[{ command: ['vault', '{name}'], timeout: '1h' }], 'timeout: expected at most 5m'],
-  ])('is checked: %j', async (secrets, message) => {
+  ])('is validated: %j', async (secrets, message) => {
     const problems = await problemsOf({ secrets: secrets as unknown[] });
     expect(problems.join('\n')).toContain(message);
     expect(problems).toHaveLength(1);
   });
 
-  it('takes the place of secrets_dir', async () => {
+  it('replaces secrets_dir', async () => {
     expect(await problemsOf({ secrets: ['environment'], settings: '    secrets_dir: files\n' })).toEqual([
       expect.stringContaining('secrets_dir is not used, because there is a list of secrets'),
     ]);
   });
 
-  it('of a project from elsewhere runs nothing, and leaves its folders not', async () => {
+  it('of an external project runs nothing, and stays in its folder', async () => {
     const secrets = [command(['vault', '{name}']), 'keychain', { folder: '/etc' }, { env_file: '../.env' }];
     const problems = await problemsOf({ secrets }, {});
     expect(problems.map((each) => each.split(' ').slice(1, 3).join(' '))).toEqual([
@@ -309,7 +309,7 @@ describe('a list of secrets', () => {
     expect(await problemsOf({ secrets: secrets.slice(0, 1) }, { mayRunCommands: true })).toEqual([]);
   });
 
-  it('of a project from elsewhere reads no file through a link that leaves the project', async () => {
+  it('of an external project reads no file through a link outside the project', async () => {
     using outside = new TemporaryProject({ 'other.env': 'A=other\n' });
     using project = projectWith({ secrets: [{ env_file: 'link.env' }] });
     symlinkSync(path.join(outside.root, 'other.env'), path.join(project.root, 'link.env'));

@@ -29,7 +29,7 @@ async function refusal(...given: Parameters<typeof select>): Promise<string> {
 const ONE = `workspaces: { one: { ${PLACE} } }\n`;
 const TWO = `workspaces: { one: { ${PLACE} }, two: { ${PLACE} } }\n`;
 
-describe('the workspace', () => {
+describe('workspace', () => {
   it.each([
     { reason: 'the only one', text: ONE, expected: 'one' },
     { reason: 'the default', text: `default_workspace: two\n${TWO}`, expected: 'two' },
@@ -50,20 +50,20 @@ describe('the workspace', () => {
     expect((await select(text, options)).name).toBe(expected);
   });
 
-  it('is asked for where several could be meant', async () => {
+  it('must be named if there are several', async () => {
     expect(await refusal(TWO)).toBe(
       'no workspace selected | The project has 2 workspaces: one, two. Select one with -w NAME, VOXFORM_WORKSPACE or default_workspace.',
     );
   });
 
-  it('is suggested where it is misspelt', async () => {
+  it('has a suggestion if it is misspelled', async () => {
     expect(await refusal(TWO, { name: 'tow' })).toBe(
       'unknown workspace "tow"; did you mean "two"? | The project has 2 workspaces: one, two.',
     );
     expect(await refusal(ONE, { name: 'constructor' })).toContain('unknown workspace "constructor"');
   });
 
-  it('takes what the environment overrides', async () => {
+  it('uses the overrides of the environment', async () => {
     const env = {
       VOXFORM_BASE_URL: 'http://localhost:9',
       VOXFORM_WORKSPACE_ID: 'other',
@@ -74,13 +74,13 @@ describe('the workspace', () => {
     expect(workspace.apiKey.reveal()).toBe('from-env');
   });
 
-  it('refuses overrides that the project file could not say either', async () => {
+  it('refuses overrides that are invalid in the project file', async () => {
     expect(await refusal(ONE, { env: { VOXFORM_BASE_URL: 'nowhere' } })).toContain('VOXFORM_BASE_URL: expected');
     expect(await refusal(ONE, { env: { VOXFORM_WORKSPACE_ID: '../x' } })).toContain('VOXFORM_WORKSPACE_ID: expected');
   });
 
   it.each([
-    { reason: 'as it is', spellings: ['https://x.example/eu'] },
+    { reason: 'unchanged', spellings: ['https://x.example/eu'] },
     {
       reason: 'case, port, dots, slashes and empty parts',
       spellings: [
@@ -114,12 +114,12 @@ describe('the workspace', () => {
     }
   });
 
-  it('has another address where a server may tell the difference', async () => {
+  it('has another address if a server may distinguish them', async () => {
     for (const url of ['https://x.example/EU', 'http://x.example/eu', 'https://x.example/e%2Fu/a//b'])
       expect((await select(ONE, { env: { VOXFORM_BASE_URL: url } })).baseUrl).toBe(url);
   });
 
-  it('needs its key only where requests are sent', async () => {
+  it('needs its key only for requests', async () => {
     expect(await refusal(ONE)).toBe('not refused');
     expect(await refusal(ONE, { requireKey: true })).toContain('Set KEY in the environment or .env');
     const withoutKey = ONE.replace(', api_key: { $secret: KEY }', '');
@@ -127,7 +127,7 @@ describe('the workspace', () => {
     expect(await refusal(ONE, { requireKey: true, env: { KEY: 'k' } })).toBe('not refused');
   });
 
-  it('needs the variables of its settings only where requests are sent', async () => {
+  it('needs the variables of its settings only for requests', async () => {
     const text = ONE.replace('https://x.example', '{ $env: BASE }');
     expect(await refusal(text)).toBe('not refused');
     expect(await refusal(text, { requireKey: true, env: { KEY: 'k' } })).toContain('BASE');

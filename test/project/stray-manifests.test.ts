@@ -17,7 +17,7 @@ async function straysIn(files: Files, links: Readonly<Record<string, string>> = 
 
 const patterns = (list: string) => ({ 'voxform.yaml': `manifests: ${list}\n${PLAIN_PROJECT}` });
 
-describe('manifests that no pattern takes', () => {
+describe('manifests that match no pattern', () => {
   it.each<{ reason: string; files: Files; links?: Record<string, string>; expected: string[] }>([
     {
       reason: 'one beside the folder',
@@ -26,17 +26,17 @@ describe('manifests that no pattern takes', () => {
     },
     { reason: 'JSON', files: { 'agents/a.json': JSON_AGENT }, expected: ['agents/a.json'] },
     {
-      reason: 'one of another ending',
+      reason: 'one with another extension',
       files: { ...patterns('[manifests/*.yaml]'), 'manifests/a.yml': AGENT },
       expected: ['manifests/a.yml'],
     },
     {
-      reason: 'what a pattern takes',
+      reason: 'a file that matches a pattern',
       files: { 'manifests/deep/a.yaml': AGENT, 'manifests/b.json': JSON_AGENT },
       expected: [],
     },
     {
-      reason: 'what a pattern leaves out',
+      reason: 'a file that a pattern excludes',
       files: { ...patterns('["**/*.yaml", "!drafts/**"]'), 'drafts/a.yaml': AGENT },
       expected: [],
     },
@@ -46,7 +46,7 @@ describe('manifests that no pattern takes', () => {
       expected: [],
     },
     {
-      reason: 'folders that are passed over',
+      reason: 'skipped folders',
       files: { '.github/a.yaml': AGENT, 'node_modules/x/a.yaml': AGENT },
       expected: [],
     },
@@ -56,23 +56,23 @@ describe('manifests that no pattern takes', () => {
       expected: [],
     },
     {
-      reason: 'links that lead out',
+      reason: 'links that point outside',
       files: {},
       links: { out: '/', 'host.yaml': '/etc/hostname' },
       expected: [],
     },
     {
-      reason: 'what a pattern takes through a link',
+      reason: 'a file that matches a pattern through a link',
       files: { ...patterns('[linked/*.yaml]'), 'real/a.yaml': AGENT },
       links: { linked: 'real' },
       expected: [],
     },
     {
-      reason: 'one that says it too late',
+      reason: 'a manifest with its kind too late',
       files: { 'a.yaml': `${'# x\n'.repeat(2_000)}${AGENT}` },
       expected: [],
     },
-  ])('$reason', async ({ files, links, expected }) => {
+  ])('are found: $reason', async ({ files, links, expected }) => {
     expect(await straysIn(files, links)).toEqual(expected);
   });
 
@@ -83,7 +83,7 @@ describe('manifests that no pattern takes', () => {
     expect(strays.map(({ file }) => file)).toEqual(['a.yaml']);
   });
 
-  it('are warnings of validate, with the pattern that takes them', async () => {
+  it('are warnings of validate, with a pattern that matches them', async () => {
     using project = new TemporaryProject({ 'manifests/a.yaml': AGENT, 'agents/b.yaml': AGENT });
     const one = await command(['validate'], { cwd: project.root });
     expect(one.code).toBe(0);

@@ -9,7 +9,7 @@ import { loadProject } from '../../src/project/load-project.ts';
 import type { Desired } from '../../src/project/project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
 
-/** A project file that says no more than it must. */
+/** A minimal project file. */
 export const PLAIN_PROJECT = `version: 1
 workspaces:
   test:
@@ -20,7 +20,7 @@ workspaces:
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** A project in a folder of its own, removed when it is disposed of. */
+/** A project in a temporary folder that is removed when it is disposed of. */
 export class TemporaryProject {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-project-')));
 
@@ -52,7 +52,7 @@ export class TemporaryProject {
   }
 }
 
-/** What loading a project with these files gives. */
+/** Returns the result of loading a project with these files. */
 export async function loadFiles(
   files: Files,
   options?: { env?: Environment; mode?: LoadDesiredOptions['mode'] },
@@ -61,13 +61,13 @@ export async function loadFiles(
   return await project.load(options);
 }
 
-/** `file:line:column path code message`, warnings marked. */
+/** Returns `file:line:column path code message`, with a mark for warnings. */
 export function lineOf({ severity, file, line, column, path: at, code, message }: Diagnostic): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':');
   return `${place} ${at ?? '-'} ${severity === 'warning' ? 'warning ' : ''}${code} ${message}`;
 }
 
-/** The text of a manifest. */
+/** Returns the text of a manifest. */
 export function manifest(kind: string, name: string, spec: string): string {
   const indented = spec.trim().replace(/^/gm, '  ');
   return `apiVersion: voxform/v1\nkind: ${kind}\nmetadata:\n  name: ${name}\nspec:\n${indented}\n`;

@@ -45,7 +45,7 @@ describe('settings of a request', () => {
     expect(withTrustedSettings(base, head)).toEqual(head);
   });
 
-  it('is trusted for each setting that could send secrets elsewhere', () => {
+  it('are trusted for each setting that could send secrets elsewhere', () => {
     const isResource = ['vars', 'patches', 'ids', 'knowledge_bases', 'skip'];
     const ofSchema = projectSchema().shape;
     const settings = Object.keys(ofSchema.workspaces.valueType.shape);
@@ -81,7 +81,7 @@ describe('settings of a request', () => {
     expect(changedSettings(base, head as Json, 'test')).toEqual([]);
   });
 
-  it.each(['constructor', 'toString', '__proto__'])('a new workspace named %s gets none', (name) => {
+  it.each(['constructor', 'toString', '__proto__'])('include none for a new workspace named %s', (name) => {
     const head = JSON.parse(JSON.stringify(base).replace('"other"', JSON.stringify(name))) as Json;
     expect(withTrustedSettings(head, base)).toEqual({ version: 1, workspaces: { test } });
     expect(changedSettings(base, head, 'test')).toEqual([]);
@@ -105,7 +105,7 @@ describe('settings of a request', () => {
     }
   });
 
-  it('keeps a default workspace that the base does not have from making it invalid', () => {
+  it('with a default workspace that the base lacks are valid', () => {
     const workspaces = { ...base.workspaces, new: { base_url: 'https://api.example.com', workspace_id: 'THREE' } };
     const trusted = withTrustedSettings({ ...base, workspaces, default_workspace: 'new' }, base);
     const { findings } = checkProject(trusted, { root: '/none', local: undefined, file: 'voxform.yaml', env: {} });

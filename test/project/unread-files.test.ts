@@ -10,8 +10,8 @@ async function linesOf(files: Readonly<Record<string, string | Uint8Array>>): Pr
   return (await loadFiles(files)).diagnostics.map(lineOf);
 }
 
-describe('a file that cannot be read', () => {
-  it('keeps references to what it may declare from being errors, and says so once', async () => {
+describe('unreadable file', () => {
+  it('prevents errors about references to its possible resources, and is reported once', async () => {
     const files = { 'manifests/agents.yaml': broken, 'manifests/number.yaml': number('sales') };
     expect(await linesOf(files)).toEqual([
       SYNTAX,
@@ -19,7 +19,7 @@ describe('a file that cannot be read', () => {
     ]);
   });
 
-  it('hides no reference to a name that does not stand in it', async () => {
+  it('hides no reference to a name that it does not contain', async () => {
     const files = { 'manifests/agents.yaml': broken, 'manifests/number.yaml': number('support') };
     expect(await linesOf(files)).toEqual([
       SYNTAX,
@@ -27,7 +27,7 @@ describe('a file that cannot be read', () => {
     ]);
   });
 
-  it('may declare anything where it has no text', async () => {
+  it('may declare anything if it is not text', async () => {
     const files = {
       'manifests/agents.yaml': new Uint8Array([0xff]),
       'manifests/number.yaml': number('support'),
@@ -39,10 +39,10 @@ describe('a file that cannot be read', () => {
   });
 
   it.each([
-    { reason: 'its kind is misspelt', kind: 'agent', codes: ['unknown-kind'] },
+    { reason: 'its kind is misspelled', kind: 'agent', codes: ['unknown-kind'] },
     { reason: 'its kind is unknown', kind: 'Bot', codes: ['unknown-kind', 'unchecked-references'] },
     { reason: 'it has no kind', kind: undefined, codes: ['missing-field', 'unchecked-references'] },
-  ])('has references to a manifest that are no errors where $reason', async ({ kind, codes }) => {
+  ])('is not the cause of reference errors if $reason', async ({ kind, codes }) => {
     const agent = manifest('Agent', 'sales', 'name: Sales');
     const files = {
       'manifests/agents.yaml': agent.replace('kind: Agent\n', kind === undefined ? '' : `kind: ${kind}\n`),
@@ -52,7 +52,7 @@ describe('a file that cannot be read', () => {
     expect(diagnostics.map(({ code }) => code).sort()).toEqual(codes.toSorted());
   });
 
-  it('may declare what a workspace patches and skips', async () => {
+  it('may declare resources that a workspace patches and skips', async () => {
     const settings = '    patches: { Agent/sales: { name: S } }\n    skip: [Agent/sal*]\n';
     const files = { 'voxform.yaml': PLAIN_PROJECT + settings, 'manifests/agents.yaml': broken };
     expect(await linesOf(files)).toEqual([
@@ -61,7 +61,7 @@ describe('a file that cannot be read', () => {
     ]);
   });
 
-  it('is reported alike whichever thread reads it', async () => {
+  it('is reported identically by any thread', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [
         `manifests/big-${index}.yaml`,

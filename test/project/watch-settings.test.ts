@@ -20,8 +20,8 @@ async function problemsOf(more: string): Promise<string[]> {
 
 const hook = (text: string): string => `notify:\n  - ${text}\n`;
 
-describe('what a project file says for watch', () => {
-  it('has windows, with UTC where no time zone is named', async () => {
+describe('watch settings of a project file', () => {
+  it('have windows, in UTC if no time zone is named', async () => {
     const { windows } = await load(
       'watch: { windows: [{ cron: "0 22 * * 1-5", time_zone: Europe/Berlin, duration: 6h }, { cron: "@daily", duration: 90s }] }\n',
     );
@@ -31,7 +31,7 @@ describe('what a project file says for watch', () => {
     ]);
   });
 
-  it('has webhooks, which are told of everything where they do not say of what', async () => {
+  it('have webhooks, which receive all events by default', async () => {
     const { webhooks } = await load(`notify:
   - url: https://hooks.example.com/a
   - url: { $secret: HOOK }
@@ -111,7 +111,7 @@ describe('what a project file says for watch', () => {
       hook('{ url: "https://x.example", template: { a: { b: ["{{worspace}}"] } } }'),
       'notify[0].template.a.b[0] bad-format b[0]: unknown placeholder {{worspace}}; did you mean "workspace"?',
     ],
-  ])('says what is wrong: %s', async (more, expected) => {
+  ])('are refused: %s', async (more, expected) => {
     expect(await problemsOf(more)).toEqual([expected]);
   });
 });

@@ -1,4 +1,4 @@
-/** What makes a text of YAML or of a manifest another one, wherever it is put. */
+/** Fragments that change the meaning of a YAML text or manifest, at any position. */
 export const yamlFragments = [
   '---\n',
   '...\n',

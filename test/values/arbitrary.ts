@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Json } from '../../src/values/json.ts';
 import { Join, Reference, Secret, Unset, type Value } from '../../src/values/value.ts';
 
-/** Names of fields, those included that JavaScript or our own value forms treat in a special way. */
+/** Field names, including those with a special meaning in JavaScript or in our value forms. */
 export const key: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[a-z_]{1,4}$/) },
   { weight: 1, arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', '1', '$ref', '$literal', '$x') },
@@ -27,7 +27,7 @@ export const json: fc.Arbitrary<Json> = fc.letrec<{ json: Json }>((tie) => ({
 
 export const secret: fc.Arbitrary<Secret> = fc.stringMatching(/^[A-Z]{1,3}$/).map(secretNamed);
 
-/** The same secret for the same name. */
+/** Returns the same secret for the same name. */
 export function secretNamed(name: string): Secret {
   return new Secret(name, `text of ${name}`);
 }
@@ -44,7 +44,7 @@ const join: fc.Arbitrary<Join> = fc
   .record({ part: special, others: fc.array(fc.oneof(fc.string(), special), { maxLength: 2 }), separator: fc.string() })
   .map(({ part, others, separator }) => new Join([...others, part], separator));
 
-/** Values as manifests make them: what begins with a dollar sign is plain, because it was a literal. */
+/** Values of manifests. A key with a leading dollar sign is plain, because it came from a literal. */
 export const value: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },

@@ -11,7 +11,7 @@ import {
 } from '../../src/values/json.ts';
 import { json } from './arbitrary.ts';
 
-/** The same value, its keys inserted in the reverse order. */
+/** Returns the same value with its keys inserted in the reverse order. */
 function reversed(value: Json): Json {
   if (Array.isArray(value)) return value.map(reversed);
   if (!isObject(value)) return value;
@@ -23,7 +23,7 @@ function reversed(value: Json): Json {
 }
 
 describe('equality', () => {
-  it('ignores the order of keys, as the canonical text does', () => {
+  it('ignores the order of keys, like the canonical text', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(jsonEqual(value, reversed(value))).toBe(true);
@@ -33,7 +33,7 @@ describe('equality', () => {
     );
   });
 
-  it('holds exactly where the canonical texts are the same', () => {
+  it('is equivalent to equality of the canonical texts', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         expect(jsonEqual(a, b)).toBe(canonicalJson(a) === canonicalJson(b));
@@ -43,12 +43,12 @@ describe('equality', () => {
   });
 
   it.each<{ reason: string; a: Json; b: Json }>([
-    { reason: 'an empty list is no empty object', a: [], b: {} },
-    { reason: 'null is no empty object', a: null, b: {} },
+    { reason: 'an empty list is not an empty object', a: [], b: {} },
+    { reason: 'null is not an empty object', a: null, b: {} },
     { reason: 'a number is not its text', a: 1, b: '1' },
-    { reason: 'a key that is there counts, even with null', a: { a: null }, b: {} },
-    { reason: 'as many keys are not the same keys', a: { a: 1 }, b: { b: 1 } },
-    { reason: 'what every object inherits is no key', a: { toString: null }, b: { valueOf: null } },
+    { reason: 'a key with null counts', a: { a: null }, b: {} },
+    { reason: 'the same number of keys is not the same keys', a: { a: 1 }, b: { b: 1 } },
+    { reason: 'an inherited property is not a key', a: { toString: null }, b: { valueOf: null } },
     { reason: 'the order of a list counts', a: [1, 2], b: [2, 1] },
     { reason: 'a longer list is another', a: [1], b: [1, 1] },
   ])('fails: $reason', ({ a, b }) => {
@@ -57,7 +57,7 @@ describe('equality', () => {
   });
 });
 
-describe('an own property', () => {
+describe('own property', () => {
   it('may be called __proto__', () => {
     const target: Record<string, Json> = {};
     setOwn(target, '__proto__', { polluted: true });
@@ -76,7 +76,7 @@ describe('depth', () => {
     expect(isDeeperThan(value, deepest - 1)).toBe(true);
   });
 
-  it('is looked at no further than asked, so that nothing is too deep for the question', () => {
+  it('is measured only up to the given maximum, so that no value is too deep to measure', () => {
     let deep: Json = 1;
     for (let level = 0; level < 200_000; level++) deep = [deep];
     expect(isDeeperThan(deep, 100)).toBe(true);

@@ -1,4 +1,4 @@
-// Vitest's own strict equality stumbles over a key called constructor.
+// Vitest's own strict equality fails for a key called constructor.
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { key, objectOf, value } from './arbitrary.ts';
 const nothing = () => false;
 const spec = objectOf(value);
 
-/** Without its empty objects, which have no leaf, and whatever consists of nothing else. */
+/** Removes empty objects, which have no leaf, and values that consist only of them. */
 function withoutEmpty(from: Value): Value | undefined {
   if (!isObject(from) || isSymbolic(from)) return from;
   const kept = Object.entries(from).flatMap(([name, inner]) => {
@@ -20,8 +20,8 @@ function withoutEmpty(from: Value): Value | undefined {
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-describe('the leaves of a spec', () => {
-  it('give the spec back, but for its empty objects', () => {
+describe('leaves of a spec', () => {
+  it('restore the spec, except for its empty objects', () => {
     fc.assert(
       fc.property(spec, (from) => {
         deepStrictEqual(unflatten(flatten(from, nothing)), withoutEmpty(from) ?? {});
@@ -29,7 +29,7 @@ describe('the leaves of a spec', () => {
     );
   });
 
-  it('stand at their paths', () => {
+  it('are at their paths', () => {
     fc.assert(
       fc.property(spec, (from) => {
         for (const [path, leaf] of flatten(from, nothing)) {
@@ -41,7 +41,7 @@ describe('the leaves of a spec', () => {
     );
   });
 
-  it('do not reach into what is opaque', () => {
+  it('do not include parts of opaque values', () => {
     fc.assert(
       fc.property(spec, key, (from, opaque) => {
         const leaves = flatten(from, (path) => path === opaque);
@@ -52,7 +52,7 @@ describe('the leaves of a spec', () => {
     );
   });
 
-  it('leave arrays and special values whole', () => {
+  it('keep arrays and special values whole', () => {
     const secret = new Secret('KEY', 'text');
     const leaves = flatten({ a: { b: [{ c: 1 }], d: secret }, e: {} }, nothing);
     expect([...leaves]).toEqual([
@@ -62,7 +62,7 @@ describe('the leaves of a spec', () => {
   });
 });
 
-describe('a path', () => {
+describe('path', () => {
   it.each([
     { path: 'a.b', prefix: 'a', under: true },
     { path: 'a', prefix: 'a', under: true },
@@ -72,7 +72,7 @@ describe('a path', () => {
     expect(isUnder(path, prefix)).toBe(under);
   });
 
-  it('leads to nothing where a key is missing, inherited or below a leaf', () => {
+  it('has no value if a key is missing, inherited or below a leaf', () => {
     const root = { a: { b: null, list: [1] } };
     for (const path of ['x', 'a.x', 'a.b.c', 'a.list.0', 'a.toString', '__proto__.a']) {
       expect(valueAt(root, path)).toBeUndefined();

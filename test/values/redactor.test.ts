@@ -10,15 +10,15 @@ function redactor(...secrets: readonly string[]): Redactor {
 
 const SECRET = 'sk/live+9"é\\Z&=?x7';
 
-describe('a secret is struck out', () => {
+describe('redaction of a secret', () => {
   it.each([
-    { reason: 'as it is', text: SECRET },
+    { reason: 'unchanged', text: SECRET },
     { reason: 'in JSON', text: JSON.stringify({ a: SECRET }).slice(6, -2) },
     { reason: 'in JSON inside JSON', text: JSON.stringify(JSON.stringify({ a: 'kö"y-12345' })), secret: 'kö"y-12345' },
     { reason: 'in JSON as PHP writes it', text: 'sk\\/live+9\\"\\u00e9\\\\Z&=?x7' },
     { reason: 'in a path', text: encodeURIComponent(SECRET) },
     {
-      reason: 'in a path, in small letters',
+      reason: 'in a path, in lower case',
       text: encodeURIComponent(SECRET).toLowerCase(),
       secret: SECRET.toLowerCase(),
     },
@@ -30,15 +30,15 @@ describe('a secret is struck out', () => {
     { reason: 'in HTML', text: 'sk/live+9&quot;é\\Z&amp;=?x7' },
     { reason: 'in JSON in a cell of CSV', text: JSON.stringify(SECRET).slice(1, -1).replaceAll('"', '""') },
     { reason: "in YAML's single quotes", text: "it''s-a-secret", secret: "it's-a-secret" },
-    { reason: 'without the line break at its end', text: 'abcdef', secret: 'abcdef\n' },
-  ])('$reason', ({ text, secret = SECRET }) => {
+    { reason: 'without its final line break', text: 'abcdef', secret: 'abcdef\n' },
+  ])('covers it $reason', ({ text, secret = SECRET }) => {
     const result = redactor(secret).redact(`before ${text} after`);
     expect(result).toMatch(/^before .*\(secret\).* after$/);
     expect(result).not.toContain(secret);
     expect(result).not.toContain(text);
   });
 
-  it('in base64, wherever in a longer text', () => {
+  it('covers base64 at any position in a longer text', () => {
     for (const user of ['', 'a', 'ab', 'abc', 'abcd']) {
       const header = Buffer.from(`${user}:${SECRET}:x`).toString('base64');
       const result = redactor(SECRET).redact(header);
@@ -47,18 +47,18 @@ describe('a secret is struck out', () => {
     }
   });
 
-  it('line by line, where it has long ones', () => {
+  it('covers each long line of the secret', () => {
     const pem = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\r\nab12\n-----END KEY-----\n';
     expect(redactor(pem).redact('line MIIEvQIBADANBgkqhkiG9w0BAQEFAASC, ab12')).toBe('line (secret), ab12');
   });
 
-  it('whole, where one secret begins with another or reaches into it', () => {
+  it('covers the whole secret if it begins with another or overlaps it', () => {
     expect(redactor('abcd', 'abcdefgh').redact('<abcdefgh>')).toBe('<(secret)>');
     expect(redactor('abcdefgh', 'abcd').redact('<abcdefgh> <abcd>')).toBe('<(secret)> <(secret)>');
     expect(redactor('abcdef', 'defghi', 'hijk').redact('<abcdefghijk>')).toBe('<(secret)>');
   });
 
-  it('wherever it stands, whatever else is known', () => {
+  it('covers any position, with any other secrets', () => {
     const secrets = fc.array(fc.string({ unit: 'grapheme', minLength: 4, maxLength: 20 }), {
       minLength: 1,
       maxLength: 4,
@@ -68,7 +68,7 @@ describe('a secret is struck out', () => {
       fc.property(secrets, around, around, (known, before, after) => {
         const knows = redactor(...known);
         const mark = redactor(...known).redact('(secret)') === '(secret)';
-        // A secret that is part of the mark itself cannot be told from it.
+        // A secret that is part of the redaction mark cannot be distinguished from it.
         fc.pre(mark);
         for (const secret of known) {
           const result = knows.redact(`${before}${secret}${after}`);
@@ -80,16 +80,16 @@ describe('a secret is struck out', () => {
   });
 });
 
-describe('other text is left alone', () => {
+describe('text without secrets', () => {
   it.each([
-    { reason: 'nothing is known', secrets: [], text: 'any text' },
-    { reason: 'the secret is too short to be one', secrets: ['', 'a', 'abc'], text: 'a abc abcabc' },
-    { reason: 'it looks like a pattern', secrets: ['a.c*', '^....$', '[a-z]+'], text: 'abcc 1234 word' },
-  ])('where $reason', ({ secrets, text }) => {
+    { reason: 'no secret is known', secrets: [], text: 'any text' },
+    { reason: 'the secret is too short', secrets: ['', 'a', 'abc'], text: 'a abc abcabc' },
+    { reason: 'it resembles a pattern', secrets: ['a.c*', '^....$', '[a-z]+'], text: 'abcc 1234 word' },
+  ])('is unchanged if $reason', ({ secrets, text }) => {
     expect(redactor(...secrets).redact(text)).toBe(text);
   });
 
-  it('and secrets may be added at any time', () => {
+  it('is redacted if a secret is added later', () => {
     const knows = redactor('first-one');
     expect(knows.redact('first-one second-one')).toBe('(secret) second-one');
     knows.add('second-one');

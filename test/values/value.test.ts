@@ -1,4 +1,4 @@
-// Vitest's own strict equality stumbles over a key called constructor.
+// Vitest's own strict equality fails for a key called constructor.
 import { deepStrictEqual } from 'node:assert/strict';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
@@ -20,8 +20,8 @@ import {
 } from '../../src/values/value.ts';
 import { json, secretNamed, value } from './arbitrary.ts';
 
-describe('the forms of a value', () => {
-  it('give the value back', () => {
+describe('forms of a value', () => {
+  it('parse to the same value', () => {
     fc.assert(
       fc.property(value, (from) => {
         deepStrictEqual(fromForms(toForms(from), secretNamed), from);
@@ -29,7 +29,7 @@ describe('the forms of a value', () => {
     );
   });
 
-  it('survive being written as JSON', () => {
+  it('survive JSON', () => {
     fc.assert(
       fc.property(value, (from) => {
         const written = JSON.parse(JSON.stringify(toForms(from)));
@@ -38,20 +38,20 @@ describe('the forms of a value', () => {
     );
   });
 
-  it('hold the names of secrets and never their text', () => {
+  it('contain the names of secrets and never their text', () => {
     const from = { a: new Secret('KEY', 'plain text'), b: new Join(['x', new Secret('KEY', 'plain text')], '-') };
     expect(toForms(from)).toEqual({ a: { $secret: 'KEY' }, b: { $join: ['x', { $secret: 'KEY' }], separator: '-' } });
   });
 
-  it('tell a literal from a form', () => {
+  it('distinguish a literal from a form', () => {
     const literal = { $ref: 'Agent/x', $secret: 'KEY' };
     expect(toForms({ tools: [literal] })).toEqual({ tools: [{ $literal: literal }] });
     expect(fromForms({ tools: [{ $literal: literal }] }, secretNamed)).toEqual({ tools: [literal] });
   });
 });
 
-describe('what is sent', () => {
-  it('is plain JSON as it is', () => {
+describe('value to be sent', () => {
+  it('is plain JSON without forms', () => {
     fc.assert(
       fc.property(json, (from) => {
         deepStrictEqual(revealSecrets(from), from);
@@ -59,22 +59,22 @@ describe('what is sent', () => {
     );
   });
 
-  it('has its secrets and its joins as text', () => {
+  it('contains the text of secrets and joins', () => {
     const from = { key: new Secret('KEY', 'k'), prompt: new Join(['a', new Secret('KEY', 'k'), 1], '\n') };
     expect(revealSecrets(from)).toEqual({ key: 'k', prompt: 'a\nk\n1' });
   });
 
   it.each([
     { reason: 'an unset secret', from: new Secret('KEY', undefined), message: 'the secret KEY is not set' },
-    { reason: 'an open reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value' },
+    { reason: 'an unresolved reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value' },
     { reason: 'an unset variable', from: new Unset('NAME'), message: 'NAME has no value' },
   ])('is refused with $reason', ({ from, message }) => {
     expect(() => revealSecrets({ a: [new Join(['x', from], '')] })).toThrow(message);
   });
 });
 
-describe('a secret', () => {
-  it('shows its text in no way but one', () => {
+describe('secret', () => {
+  it('reveals its text in only one way', () => {
     const secret = new Secret('KEY', 'plain text');
     const shown = [
       String(secret),
@@ -89,7 +89,7 @@ describe('a secret', () => {
     expect(secret.reveal()).toBe('plain text');
   });
 
-  it('taints whatever it is part of', () => {
+  it('makes any containing value secret', () => {
     const secret = new Secret('KEY', 'k');
     expect(isTainted({ a: [{ b: new Join(['x', new Join([secret], '')], '') }] })).toBe(true);
     expect(isTainted({ a: [new Reference('Agent', 'x'), 'k'] })).toBe(false);
@@ -97,7 +97,7 @@ describe('a secret', () => {
 });
 
 describe('special values', () => {
-  it('are found in order, those inside joins included', () => {
+  it('are found in order, including those inside joins', () => {
     const a = new Reference('Agent', 'a');
     const b = new Secret('B', 'b');
     const c = new Unset('C');
@@ -106,7 +106,7 @@ describe('special values', () => {
     expect(references(from)).toEqual([a]);
   });
 
-  it('that are not replaced leave the value as it is', () => {
+  it('that are not replaced keep the value unchanged', () => {
     fc.assert(
       fc.property(value, (from) => {
         deepStrictEqual(
@@ -117,7 +117,7 @@ describe('special values', () => {
     );
   });
 
-  it('become ids as far as they are known', () => {
+  it('become ids if the ids are known', () => {
     const known = new Reference('Agent', 'a');
     const open = new Reference('Agent', 'b');
     const idOf = ({ target }: Reference) => (target === 'a' ? '01A' : undefined);

@@ -8,7 +8,7 @@ import { yamlOptions } from '../../../src/manifests/parse-documents.ts';
 import type { Json } from '../../../src/values/json.ts';
 import { layout, pathsIn, read, root, value, written } from './any-yaml.ts';
 
-/** First and last line of what stands at a path, from 0. */
+/** Returns the first and last line of the node at a path, from 0. */
 function linesOf(source: string, path: readonly (string | number)[]): [number, number] {
   const document = parseDocument(source, { ...yamlOptions, keepSourceTokens: true });
   const parent = document.getIn(path.slice(0, -1), true);
@@ -26,8 +26,8 @@ function keyOrDash(parent: unknown, part: string | number | undefined): number |
   return starts?.find(({ type }) => type === 'seq-item-ind')?.offset;
 }
 
-describe('editing a text in any style', () => {
-  it('gives exactly the wanted value, and touches no line but those of the value', () => {
+describe('edit of a text in any style', () => {
+  it('gives exactly the new value, and changes only its lines', () => {
     fc.assert(
       fc.property(root, layout, value, fc.nat(), (json, style, wanted, pick) => {
         const source = written(json, style);
@@ -49,7 +49,7 @@ describe('editing a text in any style', () => {
     );
   });
 
-  it('adds a key, and takes it away again as if it had never been there', () => {
+  it('adds a key, and removes it again without a trace', () => {
     fc.assert(
       fc.property(root, layout, value, fc.nat(), (json, style, wanted, pick) => {
         const source = written(json, style);
@@ -71,7 +71,7 @@ describe('editing a text in any style', () => {
     );
   });
 
-  it('keeps JSON what it is', () => {
+  it('keeps JSON as JSON', () => {
     fc.assert(
       fc.property(root, value, fc.constantFrom(0, 2, '\t'), fc.nat(), (json, wanted, indent, pick) => {
         const source = `${JSON.stringify(json, undefined, indent)}\n`;

@@ -50,7 +50,7 @@ export const value: fc.Arbitrary<Json> = fc.letrec<{ any: Json }>((tie) => ({
     fc.dictionary(key, tie('any'), { maxKeys: 4, noNullPrototype: true }),
   ),
 })).any;
-/** An object with anything in it. */
+/** An object with any contents. */
 export const root = fc.dictionary(key, value, { minKeys: 1, maxKeys: 4, noNullPrototype: true });
 
 const STYLES = ['PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_LITERAL', 'BLOCK_FOLDED'] as const;
@@ -71,13 +71,13 @@ export const layout: fc.Arbitrary<Layout> = fc.record({
   crlf: fc.boolean(),
 });
 
-/** The value in some of the ways in which people write YAML. */
+/** Formats the value in some of the styles that people use. */
 export function written(json: Json, { styles: picks, indent, indentSeq, lineWidth, crlf }: Layout): string {
   const document = new Document(json, yamlOptions);
   let turn = 0;
   const next = (): number => picks[turn++ % picks.length] ?? 0;
   visit(document, (at, node) => {
-    // Nobody writes a key as a block.
+    // Keys are not written as blocks.
     const styles = at === 'key' ? STYLES.slice(0, 3) : STYLES;
     if (isScalar(node)) (node as Scalar).type = styles[next() % styles.length] ?? 'PLAIN';
     if (isCollection(node)) node.flow = next() === 0;
@@ -89,7 +89,7 @@ export function written(json: Json, { styles: picks, indent, indentSeq, lineWidt
   return crlf ? text.replaceAll('\n', '\r\n') : text;
 }
 
-/** What a text says; undefined where something is wrong in it. */
+/** Parses a text; undefined if it has an error. */
 export function read(source: string): Json | undefined {
   const document = parseDocument(source, yamlOptions);
   if (document.errors.length > 0 || document.contents === null) return undefined;
@@ -97,7 +97,7 @@ export function read(source: string): Json | undefined {
   return problems.length > 0 ? undefined : plain;
 }
 
-/** Every path in a value, the root's left out. */
+/** Returns every path in a value, except the root. */
 export function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[][] {
   if (typeof json !== 'object' || json === null) return path.length === 0 ? [] : [path];
   const inner = Object.entries(json).flatMap(([name, item]) =>

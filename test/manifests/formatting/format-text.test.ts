@@ -115,8 +115,8 @@ spec:
   email: ann@example.com
 `;
 
-describe('formatting', () => {
-  it('puts keys in order and every comment where it belongs, and leaves the rest as it is written', () => {
+describe('format', () => {
+  it('sorts keys with their comments, and keeps all other formatting', () => {
     const text = formatted(UNTIDY);
     expect(text).toBe(TIDY);
     expect(formatted(text)).toBe(text);
@@ -139,24 +139,24 @@ describe('formatting', () => {
       expected: 'apiVersion: voxform/v1\r\nkind: Agent\r\nspec:\r\n  name: |\r\n    x\r\n',
     },
     {
-      reason: 'a kind that nobody knows',
+      reason: 'an unknown kind',
       text: 'kind: Odd\nspec: { b: 1, a: 2 }\napiVersion: voxform/v1\n',
       expected: 'apiVersion: voxform/v1\nkind: Odd\nspec: { b: 1, a: 2 }\n',
     },
     {
-      reason: 'an alias that would come before its anchor: the order stays',
+      reason: 'an alias that would precede its anchor: the order stays',
       text: 'spec:\n    name: &x a\nkind: Agent\nmetadata:\n    name: *x\n',
       expected: 'spec:\n  name: &x a\nkind: Agent\nmetadata:\n  name: *x\n',
     },
     { reason: 'an empty file', text: '', expected: '' },
-    { reason: 'nothing but comments', text: '# nothing yet\n', expected: '# nothing yet\n' },
+    { reason: 'only comments', text: '# nothing yet\n', expected: '# nothing yet\n' },
     {
-      reason: 'a document without content',
+      reason: 'an empty document',
       text: '---\nkind: Agent\n---\n---\nkind: Agent\n',
       expected: 'kind: Agent\n---\nkind: Agent\n',
     },
     {
-      reason: 'documents of comments alone: the first belong to what follows',
+      reason: 'documents of comments only: the first ones belong to the next document',
       text: '---\n# a\n---\n\n# b\n---\nkind: Agent\n---\n\n# c\n\n\n  # d\n\n---\nkind: Odd\n---\n# e\n',
       expected: '# a\n# b\nkind: Agent\n---\n# c\n\n  # d\n---\nkind: Odd\n---\n# e\n',
     },
@@ -165,7 +165,7 @@ describe('formatting', () => {
     expect(formatted(expected)).toBe(expected);
   });
 
-  it('puts the project file in order, patches and defaults by their kinds', () => {
+  it('sorts the project file, and patches and defaults by kind', () => {
     const text = `workspaces:
   a:
     patches: { Agent/x: { tts_config: { speed: slow }, name: y } }
@@ -190,13 +190,13 @@ defaults:
 `);
   });
 
-  it('leaves alone what is wrong, with its place', () => {
+  it('does not change invalid text, and reports its position', () => {
     expect(formatText('a: 1\nb: [\n', inManifests)).toMatchObject({
       problems: [{ code: 'yaml-syntax', line: 2 }],
     });
   });
 
-  it('never changes what a text says, and formats twice as it formats once', () => {
+  it('never changes the meaning, and is idempotent', () => {
     let laid = 0;
     fc.assert(
       fc.property(root, layout, (json, style) => {

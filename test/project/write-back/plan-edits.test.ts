@@ -28,7 +28,7 @@ async function planned(files: Files, ...wanted: readonly WantedValue[]): Promise
   return await plan(project, wanted);
 }
 
-/** The lines that went and came, by file. */
+/** Returns the removed and added lines by file. */
 function changes({ files }: EditPlan): Record<string, string[]> {
   return Object.fromEntries(
     files.map(({ file, before, after }) => {
@@ -55,8 +55,8 @@ function projectFile(more: string, top = ''): string {
 
 const PATCHED = projectFile('patches:\n  Agent/day:\n    llm_config: { temperature: 0.2 } # cold');
 
-describe('writing values into the layer that owns them', () => {
-  it('edits the manifest where nothing lies over it', async () => {
+describe('values written to their layer', () => {
+  it('edit the manifest if no other layer has the field', async () => {
     const result = await planned(
       { 'manifests/a.yaml': agent('day', 'llm_config:\n  model: gpt-4o # why') },
       day('llm_config.model', 'gpt-5'),
@@ -67,7 +67,7 @@ describe('writing values into the layer that owns them', () => {
     expect(result.refused).toEqual([]);
   });
 
-  it('edits the patch of the workspace where that decides', async () => {
+  it('edit the patch of the workspace if it sets the field', async () => {
     const files = {
       'voxform.yaml': PATCHED,
       'manifests/a.yaml': agent('day', 'llm_config: { temperature: 0.5 }'),
@@ -81,7 +81,7 @@ describe('writing values into the layer that owns them', () => {
     });
   });
 
-  it('writes null into a patch so that it is a value', async () => {
+  it('are null in a patch if null is the value', async () => {
     const voxform = projectFile('patches:\n  PhoneNumber/main: { inbound_agent_id: { $ref: Agent/day } }');
     const files = {
       'voxform.yaml': voxform,
@@ -93,7 +93,7 @@ describe('writing values into the layer that owns them', () => {
     expect(changes(result)['voxform.yaml']?.[1]).toContain('{ inbound_agent_id: { $literal: null } }');
   });
 
-  it('refuses what comes from the defaults, and says where else it could stand', async () => {
+  it('are refused if they come from defaults, with alternatives', async () => {
     const files = {
       'voxform.yaml': projectFile('', 'defaults: { Agent: { llm_config: { model: gpt-4o } } }\n'),
       'manifests/a.yaml': agent('day', 'llm_config: { temperature: 0.5 }'),
@@ -106,7 +106,7 @@ describe('writing values into the layer that owns them', () => {
     expect(changes(result)['manifests/a.yaml']).toHaveLength(2);
   });
 
-  it('adds what no layer has to the manifest', async () => {
+  it('are added to the manifest if no layer has the field', async () => {
     const files = {
       'voxform.yaml': PATCHED,
       'manifests/a.yaml': agent('day', 'prompt_config: { prompt: Hi }'),
@@ -116,7 +116,7 @@ describe('writing values into the layer that owns them', () => {
     expect(changes(result)).toEqual({ 'manifests/a.yaml': ['+  tts_config:', '+    speed: fast'] });
   });
 
-  it('takes fields out again', async () => {
+  it('can be removed', async () => {
     const files = {
       'voxform.yaml': PATCHED,
       'manifests/a.yaml': agent('day', 'llm_config:\n  model: gpt-4o\n  temperature: 0.5\ntts_config: { speed: slow }'),
@@ -138,7 +138,7 @@ describe('writing values into the layer that owns them', () => {
     });
   });
 
-  it('does not take out what a default would come in for', async () => {
+  it('are not removed if a default would replace them', async () => {
     const files = {
       'voxform.yaml': projectFile('', 'defaults: { Agent: { llm_config: { model: gpt-4o } } }\n'),
       'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-5 }'),
@@ -148,23 +148,23 @@ describe('writing values into the layer that owns them', () => {
   });
 });
 
-describe('writing texts into files of their own', () => {
+describe('texts written to their files', () => {
   const files: Files = {
     'manifests/a.yaml': `${agent('day', 'prompt_config: { prompt: { $file: ../prompts/p.md } }')}---\n${agent('night', '')}`,
     'prompts/p.md': '\ufeffOld.\r\n',
   };
 
-  it('keeps the final newline and the byte order mark', async () => {
+  it('keep the final newline and the byte order mark', async () => {
     const result = await planned(files, day('prompt_config.prompt', 'New.\nText.'));
     expect(result.files).toEqual([{ file: 'prompts/p.md', before: '\ufeffOld.\r\n', after: '\ufeffNew.\nText.\r\n' }]);
   });
 
-  it('adds a newline where the text would lose its own', async () => {
+  it('end with a newline if they would otherwise lose their own', async () => {
     const result = await planned({ ...files, 'prompts/p.md': 'Old.' }, day('prompt_config.prompt', 'New.\n'));
     expect(result.files[0]?.after).toBe('New.\n\n');
   });
 
-  it('puts into the manifest what no file can hold', async () => {
+  it('go to the manifest if a file cannot contain them', async () => {
     const shown = { address: 'WorkspaceUser/ann', path: 'role', value: 'admin' };
     const user = manifest('WorkspaceUser', 'ann', 'email: ann@example.com\nrole: { $file: role.txt }');
     const result = await planned({ 'manifests/u.yaml': user, 'manifests/role.txt': 'member' }, shown);
@@ -180,7 +180,7 @@ describe('writing texts into files of their own', () => {
     address: 'Agent/late',
   });
 
-  it('refuses where another resource has the same file, and did not move', async () => {
+  it('are refused if another resource uses the file and did not change', async () => {
     const result = await planned(shared, day('prompt_config.prompt', 'New.'));
     expect(result.files).toEqual([]);
     expect(result.refused[0]?.why).toBe(
@@ -188,24 +188,24 @@ describe('writing texts into files of their own', () => {
     );
   });
 
-  it('refuses where the other one moved to somewhere else', async () => {
+  it('are refused if another resource changed to a different text', async () => {
     const result = await planned(shared, day('prompt_config.prompt', 'New.'), late('Newer.'));
     expect(result.refused.map(({ address }) => address)).toEqual(['Agent/day', 'Agent/late']);
   });
 
-  it('writes the file once where all that have it moved alike', async () => {
+  it('are written once if all users of the file changed identically', async () => {
     const result = await planned(shared, day('prompt_config.prompt', 'New.'), late('New.'));
     expect(result.refused).toEqual([]);
     expect(result.files.map(({ file }) => file)).toEqual(['prompts/p.md']);
   });
 
-  it('refuses where a variable of some workspace takes the file', async () => {
+  it('are refused if a variable of a workspace uses the file', async () => {
     const voxform = projectFile('vars: { text: { $file: prompts/p.md } }');
     const result = await planned({ ...files, 'voxform.yaml': voxform }, day('prompt_config.prompt', 'New.'));
     expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text also uses');
   });
 
-  it('follows a link inside the project', async () => {
+  it('follow a link inside the project', async () => {
     using project = new TemporaryProject({
       'manifests/a.yaml': files['manifests/a.yaml'] ?? '',
       'prompts/real.md': 'Old.\n',
@@ -217,11 +217,11 @@ describe('writing texts into files of their own', () => {
   });
 });
 
-describe('writing over value forms', () => {
+describe('values written over value forms', () => {
   it.each([
     { form: '{ $var: line }', why: /^the value comes from the variable line of the workspace/ },
     { form: '{ $env: LINE }', why: /^the value comes from the environment variable LINE$/ },
-  ])('refuses $form', async ({ form, why }) => {
+  ])('are refused for $form', async ({ form, why }) => {
     const files = {
       'voxform.yaml': projectFile('vars: { line: Hello }'),
       'manifests/a.yaml': agent('day', `prompt_config: { prompt: ${form} }`),
@@ -238,9 +238,9 @@ describe('writing over value forms', () => {
     {
       text: 'Hi, this is Larch.\nBye.',
       part: 'Hello',
-      reason: 'several: the first of all',
+      reason: 'several: the first one',
     },
-  ])('names file and line of the part of a joined text: $reason', async ({ text, part }) => {
+  ])('name file and line of the part of a joined string: $reason', async ({ text, part }) => {
     const joined = `
     prompt:
       $join:
@@ -261,7 +261,7 @@ describe('writing over value forms', () => {
     expect(result.refused[0]?.why).toMatch(new RegExp(`${place}(?!\\d)`));
   });
 
-  it('refuses a field inside an object that is a variable', async () => {
+  it('are refused inside an object that is a variable', async () => {
     const files = {
       'voxform.yaml': projectFile('vars: { llm: { model: gpt-4o } }'),
       'manifests/a.yaml': agent('day', 'llm_config: { $var: llm }'),
@@ -270,7 +270,7 @@ describe('writing over value forms', () => {
     expect(result.refused[0]?.why).toMatch(/variable llm/);
   });
 
-  it('edits a literal inside', async () => {
+  it('edit a literal in place', async () => {
     const result = await planned(
       { 'manifests/a.yaml': agent('day', 'prompt_config: { prompt: { $literal: Old } }') },
       day('prompt_config.prompt', 'New'),
@@ -278,7 +278,7 @@ describe('writing over value forms', () => {
     expect(changes(result)['manifests/a.yaml']?.[1]).toBe('+  prompt_config: { prompt: { $literal: New } }');
   });
 
-  it('writes references where it knows the record, and ids where it does not', async () => {
+  it('are references to known records, and ids otherwise', async () => {
     const user = `email: ann@example.com
 role: member
 agent_ids:
@@ -296,7 +296,7 @@ agent_ids:
     );
   });
 
-  it('writes the name of a knowledge base', async () => {
+  it('are names for knowledge bases', async () => {
     const result = await planned(
       { 'manifests/a.yaml': agent('day', 'llm_config: { knowledge_base_ids: [] }') },
       day('llm_config.knowledge_base_ids', ['01FAQ']),
@@ -304,7 +304,7 @@ agent_ids:
     expect(changes(result)['manifests/a.yaml']?.[1]).toContain('knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]');
   });
 
-  it('changes in an opaque value only what differs, and forms that give what they should stay', async () => {
+  it('change only the differing parts of an opaque value, and keep unchanged forms', async () => {
     const spec = `llm_config:
   tools:
     - type: transfer # one
@@ -326,7 +326,7 @@ agent_ids:
   });
 });
 
-describe('refusing to write', () => {
+describe('refused writes', () => {
   it.each([
     {
       reason: 'no manifest',
@@ -339,7 +339,7 @@ describe('refusing to write', () => {
       why: /^the value is not valid in a manifest: llm_config\.temperature must be /,
     },
     { reason: 'an anchor that others use', wanted: day('name', 'x'), why: /&shared/ },
-  ])('$reason', async ({ wanted, why }) => {
+  ])('have a reason: $reason', async ({ wanted, why }) => {
     const text = agent('day', 'prompt_config: { prompt: *shared }').replace(
       'name: day\n  prompt',
       'name: &shared day\n  prompt',
@@ -349,7 +349,7 @@ describe('refusing to write', () => {
     expect(result.refused[0]?.why).toMatch(why);
   });
 
-  it('refuses an object that two layers make together', async () => {
+  it('include an object that two layers define together', async () => {
     const voxform = projectFile('patches: { Webhook/hook: { payload: { b: 2 } } }');
     const hook = manifest('Webhook', 'hook', 'url: https://example.com\npayload: { a: 1 }');
     const wanted = { address: 'Webhook/hook', path: 'payload', value: { b: 3 } };
@@ -358,7 +358,7 @@ describe('refusing to write', () => {
     expect(result.refused[0]?.why).toBe('the value cannot be written back safely');
   });
 
-  it('refuses what would clash with another resource, and writes the rest', async () => {
+  it('include conflicts with another resource, and the rest is written', async () => {
     const user = (name: string): string => manifest('WorkspaceUser', name, `email: ${name}@example.com\nrole: member`);
     const files = {
       'manifests/u.yaml': ['ann', 'bob', 'cy'].map(user).join('---\n'),

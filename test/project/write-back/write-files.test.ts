@@ -19,8 +19,8 @@ function at(project: TemporaryProject, name: string): string {
   return path.join(project.root, name);
 }
 
-describe('writing files together', () => {
-  it('replaces them, keeps their modes, and leaves nothing else behind', async () => {
+describe('several files written together', () => {
+  it('are replaced, keep their modes, and leave no other files', async () => {
     using project = new TemporaryProject({ 'a.yaml': 'a', 'm/b.yaml': '\ufeffb' });
     chmodSync(at(project, 'a.yaml'), 0o604);
     await writeFiles(project.root, [edit('a.yaml', 'a', 'A'), edit('m/b.yaml', '\ufeffb', '\ufeffB')]);
@@ -37,15 +37,15 @@ describe('writing files together', () => {
       before: 'old',
       message: 'b.yaml changed during the run',
     },
-    { reason: 'one is not there', file: 'none.yaml', before: '', message: 'no such file' },
+    { reason: 'one is missing', file: 'none.yaml', before: '', message: 'no such file' },
     { reason: 'one is a folder', file: 'folder', before: '', message: 'cannot write folder' },
     {
-      reason: 'one leads out of the project',
+      reason: 'one is outside the project',
       file: 'link.yaml',
       before: 'x',
       message: 'is outside the project',
     },
-  ])('writes none where $reason', async ({ file, before, message }) => {
+  ])('are not written if $reason', async ({ file, before, message }) => {
     using project = new TemporaryProject({ 'a.yaml': 'a', 'b.yaml': 'b' });
     using other = new TemporaryProject({ 'x.yaml': 'x' });
     mkdirSync(at(project, 'folder'));
@@ -58,7 +58,7 @@ describe('writing files together', () => {
     expect(readdirSync(project.root)).toEqual(listed);
   });
 
-  it('writes what a link inside the project names', async () => {
+  it('may be links inside the project', async () => {
     using project = new TemporaryProject({ 'real/a.yaml': 'a' });
     symlinkSync('real/a.yaml', at(project, 'a.yaml'));
     await writeFiles(project.root, [edit('a.yaml', 'a', 'A')]);
