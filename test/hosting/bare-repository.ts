@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GitObjects, replaceFile, type Tree } from './git-objects.ts';
 
-/** What of each file is to be in a commit; null takes it away. */
+/** The contents of files in a commit. null removes a file. */
 export type Files = Readonly<Record<string, string | null>>;
 
 export interface Commit {
@@ -12,14 +12,14 @@ export interface Commit {
   readonly message: string;
 }
 
-/** A bare repository, changed as its host changes it, and as people do who push to it. */
+/** A bare repository with changes by its host and by people who push to it. */
 export class BareRepository implements Disposable {
-  /** Of all repositories of the host. */
+  /** The folder of all repositories of the host. */
   readonly root: string;
   readonly folder: string;
   readonly #objects: GitObjects;
 
-  /** @param at the folder of one that is there already, below that of its host. */
+  /** @param at the folder of an existing repository, below that of its host. */
   constructor(name: string, files: Files, at?: string) {
     this.root = at ?? mkdtempSync(path.join(tmpdir(), 'voxform-host-'));
     this.folder = path.join(this.root, `${name}.git`);
@@ -32,7 +32,7 @@ export class BareRepository implements Disposable {
     this.set('main', this.commitOn(undefined, { files, message: 'Begin' }));
   }
 
-  /** The id of `REVISION` or `REVISION:path`; undefined where there is none. */
+  /** Returns the id of `REVISION` or `REVISION:path`; undefined if there is none. */
   find(expression: string): string | undefined {
     const [revision = '', file] = expression.split(/:(.*)/s);
     const commit = /^[0-9a-f]{40}$/.test(revision) ? revision : this.#ref(revision);
@@ -51,7 +51,7 @@ export class BareRepository implements Disposable {
     else replaceFile(file, `${commit}\n`);
   }
 
-  /** A new commit on another one; no branch has it yet. */
+  /** Creates a commit on top of another one, without moving a branch. */
   commitOn(
     parent: string | undefined,
     { files, message, merged }: { readonly files: Files; readonly message: string; readonly merged?: string },
@@ -65,7 +65,7 @@ export class BareRepository implements Disposable {
     return this.#objects.addCommit({ tree: this.#objects.addTree(tree), parents, message });
   }
 
-  /** What a person pushes to a branch, made from main where it is new. */
+  /** Pushes files to a branch as a person, and creates it from main if it is new. */
   push(branch: string, files: Files, message = 'A person edits'): string {
     const commit = this.commitOn(this.head(branch) ?? this.head('main'), { files, message });
     this.set(branch, commit);
@@ -77,7 +77,7 @@ export class BareRepository implements Disposable {
     return id === undefined ? undefined : this.#objects.blob(id).toString();
   }
 
-  /** Those of one that another has not, the oldest first. */
+  /** Returns the commits of one revision that another lacks, oldest first. */
   commits(from: string, to: string): Commit[] {
     const known = new Set(this.#history(from));
     const ids = this.#history(to).filter((id) => !known.has(id));
@@ -104,7 +104,7 @@ export class BareRepository implements Disposable {
     writeFileSync(path.join(this.folder, 'hooks', 'update'), hook, { mode: 0o755 });
   }
 
-  /** Branches besides main. */
+  /** All branches except main. */
   get branches(): string[] {
     const heads = path.join(this.folder, 'refs', 'heads');
     const files = readdirSync(heads, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
@@ -112,7 +112,7 @@ export class BareRepository implements Disposable {
     return names.filter((name) => name !== 'main').sort();
   }
 
-  /** A person's clone, which reads the objects of the host where they are. @param remote its address as the clone has it. */
+  /** Creates a person's clone that shares the objects of the host. @param remote its address in the clone. */
   cloneTo(folder: string, remote: string): void {
     const git = path.join(folder, '.git');
     beginRepository(git, `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote}\n`);
@@ -121,7 +121,7 @@ export class BareRepository implements Disposable {
     this.pullInto(folder);
   }
 
-  /** Brings main into such a clone. */
+  /** Updates such a clone to main. */
   pullInto(folder: string): void {
     execFileSync('git', ['-C', folder, 'reset', '-q', '--hard', this.#sure('refs/heads/main')]);
   }
@@ -142,12 +142,12 @@ export class BareRepository implements Disposable {
     return this.#objects.tree(this.#objects.commit(commit).tree);
   }
 
-  /** False for an id that is no commit of this repository. */
+  /** Returns false for an id that is not a commit of this repository. */
   has(commit: string): boolean {
     return this.#objects.has(commit);
   }
 
-  /** A commit and all before it, each before its parents. */
+  /** Returns a commit and its ancestors, each before its parents. */
   #history(revision: string): string[] {
     const done = new Set<string>();
     const pending = [this.#sure(revision)];
@@ -164,7 +164,7 @@ export class BareRepository implements Disposable {
   }
 }
 
-/** As `git init` does, without its templates and in no process of its own. */
+/** Creates a repository like `git init`, without templates and without a process. */
 export function beginRepository(folder: string, config: string): void {
   for (const each of ['objects', 'refs/heads']) mkdirSync(path.join(folder, each), { recursive: true });
   writeFileSync(path.join(folder, 'HEAD'), 'ref: refs/heads/main\n');

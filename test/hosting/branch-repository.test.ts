@@ -31,7 +31,7 @@ async function scene() {
   return { home, branches, trace: () => readFileSync(trace, 'utf8') };
 }
 
-/** A server that notes the headers of requests, and redirects them if it is told where. */
+/** Starts a server that records the headers of requests, and redirects them on request. */
 async function noting(redirect?: () => string) {
   const heard: object[] = [];
   const server = createServer(({ headers, url = '' }, response) => {
@@ -50,7 +50,7 @@ async function noting(redirect?: () => string) {
   };
 }
 
-it('pushes a commit only where the branch is as it was read, and never shows the token', async () => {
+it('pushes a commit only if the branch is unchanged since it was read, and never prints the token', async () => {
   await using host = await FakeGithub.start({ 'a b/ü.yaml': 'old\n', 'other.txt': 'x\n' });
   const { home, branches, trace } = await scene();
   await using _ = home;
@@ -85,7 +85,7 @@ it('pushes a commit only where the branch is as it was read, and never shows the
   expect(trace()).not.toContain(Buffer.from(`x-access-token:${TOKEN}`).toString('base64'));
 });
 
-it('sends the token to no other origin, and asks no credential helper', async () => {
+it('sends the token to no other origin, and calls no credential helper', async () => {
   await using host = await FakeGithub.start({});
   using elsewhere = await noting();
   using redirecting = await noting(() => elsewhere.url);

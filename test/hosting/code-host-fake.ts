@@ -6,17 +6,20 @@ import { BareRepository, type Files } from './bare-repository.ts';
 
 export const REPOSITORY = 'acme/voices';
 export const TOKEN = 'token-that-may-write-0123456789';
-/** That may read, and open nothing. */
+/** A token that may read, but not open requests. */
 export const READER = 'token-that-may-read-9876543210';
 
 /** The user of all tokens without another one. */
 export const MACHINE = 'voxform-bot';
 
-/** What goes wrong once, with the first request that fits. */
+/** A fault of the first matching request. */
 export interface Fault {
-  /** Of `METHOD /path`. A push is `POST /git-receive-pack`. */
+  /** Matches `METHOD /path`. A push is `POST /git-receive-pack`. */
   readonly on: RegExp;
-  /** An answer instead of the work; `cut` closes the connection before it, `lost` after it; `pass` does it. */
+  /**
+   * A response that replaces the work. `cut` closes the connection before the work, `lost` after it; `pass` does the
+   * work.
+   */
   readonly answer:
     | 'cut'
     | 'lost'
@@ -26,7 +29,7 @@ export interface Fault {
         readonly headers?: Readonly<Record<string, string>>;
         readonly body?: unknown;
       };
-  /** Before the work: what somebody else does in between. */
+  /** Called before the work, to simulate another person. */
   act?(): void;
 }
 
@@ -43,7 +46,7 @@ export interface FakeReview {
 export interface FakeComment {
   readonly id: number;
   readonly user: string;
-  /** App that wrote it. */
+  /** The app that wrote the comment. */
   readonly app?: number | undefined;
   body: string;
 }
@@ -53,7 +56,7 @@ export interface FakeRequest {
   readonly branch: string;
   /** Undefined if the user is deleted. */
   author: string | undefined;
-  /** Owner of the repository of its branch, if that is another one. */
+  /** Owner of the fork with the branch, if any. */
   readonly fork: string | undefined;
   /** Newest commit of a branch in a fork. */
   forkHead: string | undefined;
@@ -61,16 +64,16 @@ export interface FakeRequest {
   title: string;
   body: string;
   state: 'open' | 'closed' | 'merged';
-  /** Newest commit of the branch, when it was closed or merged. */
+  /** Newest commit of the branch when the request was closed or merged. */
   closedAt?: string | undefined;
   mergedBy?: MergeMethod;
-  /** Commit of the base with its changes. */
+  /** Commit of the base with the changes. */
   mergedAs?: string;
   /** Commits of a merged request, which are now part of its base. */
   commits?: readonly string[];
   readonly reviews: FakeReview[];
   readonly comments: FakeComment[];
-  /** Its heads, with the times of their pushes. */
+  /** The heads of the branch, with the times of their pushes. */
   readonly versions: { readonly head: string; readonly at: string }[];
 }
 
@@ -99,39 +102,39 @@ export interface FakeStatus {
 
 export interface Call {
   readonly method: string;
-  /** Below the address of the API, without the query. */
+  /** Relative to the address of the API, without the query. */
   readonly path: string;
   readonly query: string;
   // biome-ignore lint/suspicious/noExplicitAny: What a test looks into.
   readonly body: any;
-  /** Of the answer; undefined if a fault took it away. */
+  /** Status of the response; undefined if a fault replaced it. */
   status?: number;
 }
 
-/** Who sent a call. */
+/** The sender of a call. */
 export interface Caller {
   readonly login: string;
   readonly mayWrite: boolean;
   readonly app?: number | undefined;
-  /** True for the app itself, which is no installation. */
+  /** True for the app itself, which is not an installation. */
   readonly isApp?: boolean;
 }
 
-/** A host of one repository, in which all that its API does can be seen. */
+/** A host of one repository that records all API calls. */
 export abstract class CodeHostFake extends FakeHost {
   readonly repository: BareRepository;
   readonly requests: FakeRequest[] = [];
   readonly calls: Call[] = [];
   readonly faults: Fault[] = [];
-  /** By token, whether it may write. */
+  /** Whether a token may write, by token. */
   readonly tokens = new Map([
     [TOKEN, true],
     [READER, false],
   ]);
 
-  /** By token, the user; those of others belong to the machine user. */
+  /** The user by token; all others belong to the machine user. */
   readonly logins = new Map([[READER, 'reader']]);
-  /** Who may do what in the repository. */
+  /** The permissions in the repository, by user. */
   readonly collaborators = new Map<string, Permission>([
     ['ann', 'write'],
     ['bob', 'write'],
@@ -148,14 +151,14 @@ export abstract class CodeHostFake extends FakeHost {
   readonly #users: string[] = [];
   #seconds = Date.parse('2026-01-31T09:30:00Z') / 1000;
 
-  /** @param at the folder of a repository that is there already. */
+  /** @param at the folder of an existing repository. */
   constructor(files: Files, at?: string) {
     super();
     this.repository = new BareRepository(REPOSITORY, files, at);
     this.repositories = this.repository.root;
   }
 
-  /** Address of the repository for git. */
+  /** The address of the repository for git. */
   get remote(): string {
     return `${this.url}/${REPOSITORY}.git`;
   }
@@ -164,7 +167,7 @@ export abstract class CodeHostFake extends FakeHost {
     return this.calls.filter(({ method }) => method !== 'GET');
   }
 
-  /** A person opens a request, from a new branch if there is none. */
+  /** Opens a request as a person, from a new branch if there is none. */
   openRequest({
     branch,
     base = 'main',
@@ -177,7 +180,7 @@ export abstract class CodeHostFake extends FakeHost {
     readonly base?: string;
     readonly title?: string;
     readonly author?: string;
-    /** Owner of the fork that has the branch. */
+    /** Owner of the fork with the branch. */
     readonly fork?: string;
     readonly files?: Files;
   }): FakeRequest {
@@ -190,8 +193,8 @@ export abstract class CodeHostFake extends FakeHost {
   }
 
   /**
-   * A person pushes a commit to the branch of a request.
-   * @param as to whom the host links the author of the commit; null if its email address is unknown.
+   * Pushes a commit to the branch of a request as a person. @param as the user to whom the host links the commit's
+   * author; null if the email address is unknown.
    */
   push(
     number: number,
@@ -216,7 +219,7 @@ export abstract class CodeHostFake extends FakeHost {
     this.pushes.push({ ...push, id: this.nextId(), at: this.now() });
   }
 
-  /** A person reviews the newest commit of a request; `dismiss` takes back the last review. */
+  /** Reviews the newest commit of a request as a person; `dismiss` removes the last review. */
   review(number: number, user: string, act: 'approve' | 'request-changes' | 'comment' | 'dismiss'): void {
     const { reviews, ...request } = this.request(number);
     const last = reviews.findLast((each) => each.user === user && each.state !== 'COMMENTED');
@@ -230,7 +233,7 @@ export abstract class CodeHostFake extends FakeHost {
     reviews.push({ id: this.nextId(), user, state, commit, at: this.now() });
   }
 
-  /** A person merges a request. @returns the commit of its base. */
+  /** Merges a request as a person. @returns the commit of its base. */
   mergeBy(number: number, method: MergeMethod): string {
     const request = this.request(number);
     const { repository } = this;
@@ -248,7 +251,7 @@ export abstract class CodeHostFake extends FakeHost {
     this.mergeBy(number, 'squash');
   }
 
-  /** A person closes a request. */
+  /** Closes a request as a person. */
   close(number: number): void {
     const request = this.request(number);
     request.closedAt = this.headOf(request);
@@ -259,7 +262,7 @@ export abstract class CodeHostFake extends FakeHost {
     this.close(number);
   }
 
-  /** A person opens a closed request again. */
+  /** Reopens a closed request as a person. */
   reopen(number: number): void {
     const request = this.request(number);
     if (request.state !== 'closed') throw new Error(`${number} is ${request.state}`);
@@ -267,31 +270,31 @@ export abstract class CodeHostFake extends FakeHost {
     request.closedAt = undefined;
   }
 
-  /** The comments of a request, which a test may change. */
+  /** Returns the comments of a request, which a test may change. */
   comments(number: number): FakeComment[] {
     return this.request(number).comments;
   }
 
-  /** A person comments on a request. */
+  /** Comments on a request as a person. */
   comment(number: number, user: string, body: string): FakeComment {
     const made = { id: this.nextId(), user, body };
     this.comments(number).push(made);
     return made;
   }
 
-  /** The statuses of a commit, the oldest first. */
+  /** Returns the statuses of a commit, oldest first. */
   statuses(sha: string): readonly FakeStatus[] {
     return this.#statuses.filter((each) => each.sha === sha);
   }
 
-  /** A person deletes a branch: the host closes its request. */
+  /** Deletes a branch as a person: the host closes its request. */
   delete(branch: string): void {
     for (const { number } of this.requests.filter((each) => each.branch === branch && each.state === 'open'))
       this.close(number);
     this.repository.set(branch, undefined);
   }
 
-  /** Newest commit of a request. */
+  /** Returns the newest commit of a request. */
   headOf({ closedAt, fork, forkHead, branch }: FakeRequest): string | undefined {
     return closedAt ?? (fork === undefined ? this.repository.head(branch) : forkHead);
   }
@@ -323,7 +326,7 @@ export abstract class CodeHostFake extends FakeHost {
     return made;
   }
 
-  /** A commit with the changes of a request on top of its base. */
+  /** Creates a commit with the changes of a request on top of its base. */
   protected merged(request: FakeRequest, method: MergeMethod): string {
     const { repository } = this;
     const [base, head] = [repository.head(request.base) ?? '', this.headOf(request) ?? ''];
@@ -342,7 +345,7 @@ export abstract class CodeHostFake extends FakeHost {
     return merged;
   }
 
-  /** A second later with each call. */
+  /** Returns a time that is one second later with each call. */
   protected now(): string {
     return new Date(++this.#seconds * 1000).toISOString();
   }
@@ -365,10 +368,10 @@ export abstract class CodeHostFake extends FakeHost {
     this.#statuses.push(status);
   }
 
-  /** Path below the API; undefined for what is none of it. */
+  /** Returns the path relative to the API; undefined for other paths. */
   protected abstract pathOf(url: URL): string | undefined;
   protected abstract work(call: Call, exchange: Exchange, caller: Caller): unknown;
-  /** The bodies of its own refusals. */
+  /** Returns the body of a refusal. */
   protected abstract refusal(status: 401 | 404): unknown;
 
   protected callerOf(token: string): Caller | undefined {
@@ -376,7 +379,7 @@ export abstract class CodeHostFake extends FakeHost {
     return mayWrite === undefined ? undefined : { login: this.logins.get(token) ?? MACHINE, mayWrite };
   }
 
-  /** Answers with a page of a list, and the address of the next one. */
+  /** Sends a page of a list, and the address of the next one. */
   protected page(list: readonly unknown[], { url, send }: Exchange): void {
     const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
     const number = Number(url.searchParams.get('page') ?? 1);
@@ -435,10 +438,10 @@ export abstract class CodeHostFake extends FakeHost {
     this.pushed();
   }
 
-  /** After a push. */
+  /** Called after a push. */
   protected pushed(): void {}
 
-  /** Notes a call, and has the fault for it happen. */
+  /** Records a call, and executes its fault. */
   #called(call: Call, { request, send }: Exchange): 'answered' | 'lost' | undefined {
     this.calls.push(call);
     const at = this.faults.findIndex(({ on }) => on.test(`${call.method} ${call.path} `));

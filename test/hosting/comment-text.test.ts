@@ -5,8 +5,8 @@ import { commentText, markerOf, withoutQuickActions } from '../../src/hosting/co
 const marker = markerOf('.', 'staging');
 const footer = '<sub>Plan of commit 0123456.</sub>';
 
-describe('a comment', () => {
-  it('is found by its project and workspace, whatever they are called', () => {
+describe('comment', () => {
+  it('is found by its project and workspace, regardless of their names', () => {
     const name = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(name, name, (project, workspace) => {
@@ -17,12 +17,12 @@ describe('a comment', () => {
     );
   });
 
-  it('has the whole text where it fits', () => {
+  it('has the complete text if it fits', () => {
     const text = commentText({ marker, text: 'The plan.\n', footer, limit: 1000 });
     expect(text).toBe(`${marker}\nThe plan.\n\n${footer}\n`);
   });
 
-  it('is never longer than allowed, and closes what a cut leaves open', () => {
+  it('is never longer than allowed, and closes blocks that a truncation leaves open', () => {
     const line = fc.constantFrom('<details>', '</details>', '```diff', '```', '- a', 'text 🎧', '````');
     fc.assert(
       fc.property(
@@ -43,14 +43,14 @@ describe('a comment', () => {
   });
 });
 
-describe('a note for GitLab', () => {
+describe('note for GitLab', () => {
   it.each([
     ['/merge', '&#47;merge', 'a command'],
     ['  /close\nText', '  &#47;close\nText', 'a command after spaces'],
     ['```\n/merge\n```\n/merge', '```\n/merge\n```\n&#47;merge', 'code is none, and what follows it is'],
     ['~~~~\n```\n/merge\n~~~~', '~~~~\n```\n/merge\n~~~~', 'a fence within a fence'],
     ['a /merge', 'a /merge', 'within a line it is a word'],
-  ])('%j becomes %j: %s', (text, expected) => {
+  ])('changes %j to %j: %s', (text, expected) => {
     expect(withoutQuickActions(text)).toBe(expected);
   });
 });

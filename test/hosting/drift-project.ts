@@ -37,12 +37,12 @@ spec:
 `;
 
 interface DriftOptions {
-  /** Of the project in the repository. */
+  /** The folder of the project in the repository. */
   readonly folder?: string;
-  /** More of `pull_requests` in the project file. */
+  /** Additional `pull_requests` settings in the project file. */
   readonly settings?: string;
   readonly files?: Readonly<Record<string, string>>;
-  /** False: the platform has nothing yet. */
+  /** False if the platform is empty. */
   readonly isApplied?: boolean;
 }
 
@@ -91,7 +91,7 @@ export class DriftProject implements AsyncDisposable {
     return path.join(this.home.root, 'clone');
   }
 
-  /** Of the project. */
+  /** The folder of the project. */
   get root(): string {
     return path.join(this.clone, this.#folder);
   }
@@ -100,7 +100,7 @@ export class DriftProject implements AsyncDisposable {
     return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
   }
 
-  /** Brings what was merged into the clone. */
+  /** Updates the clone to the merged commits. */
   pull(): void {
     this.host.repository.pullInto(this.clone);
   }
@@ -121,12 +121,12 @@ export class DriftProject implements AsyncDisposable {
     return result;
   }
 
-  /** Keeps the request of the workspace. */
+  /** Updates the drift request of the workspace. */
   accept(...flags: string[]): Promise<CommandResult> {
     return this.run('accept', '--pull-request', '--auto-approve', ...flags);
   }
 
-  /** Somebody edits a record in the dashboard. */
+  /** Edits a record as a user of the dashboard. */
   edit(name: 'day' | 'night', patch: { readonly [field: string]: Json }): void {
     const id = [...this.emulator.world.agents.values()].find((agent) =>
       [name, NAMES[name]].some((each) => agent.name.startsWith(each)),
@@ -134,7 +134,7 @@ export class DriftProject implements AsyncDisposable {
     this.emulator.dashboard.edit('agents', id ?? '', patch);
   }
 
-  /** Of the project on a branch. */
+  /** Returns a file of the project on a branch. */
   text(branch: string, file: string): string | undefined {
     return this.host.repository.text(`refs/heads/${branch}`, path.posix.join(this.#folder, file));
   }

@@ -22,13 +22,13 @@ interface FakeApp {
   isInstalled: boolean;
 }
 
-/** A server of GitHub Enterprise, as far as pull requests need it: it refuses what GitHub refuses. */
+/** A server of GitHub Enterprise with the features that pull requests need. It refuses the same requests as GitHub. */
 export class FakeGithub extends CodeHostFake {
-  /** Of jobs: none is kept here. */
+  /** The artifacts of jobs, which are not supported. */
   readonly artifacts: Artifact[] = [];
   /** False for an old GitHub Enterprise Server. */
   hasActivity = true;
-  /** Of users who are no collaborators: `read` in a public repository. */
+  /** The permission of users who are not collaborators: `read` in a public repository. */
   permissionOfOthers: Permission = 'none';
 
   static start(files: Files, at?: string): Promise<FakeGithub> {
@@ -37,7 +37,7 @@ export class FakeGithub extends CodeHostFake {
 
   /** GitHub Apps by id, with their public keys. */
   readonly apps = new Map<number, FakeApp>();
-  /** For how many milliseconds a token of an app is valid. */
+  /** The number of milliseconds for which a token of an app is valid. */
   tokenLife = 3_600_000;
 
   /** Installs an app in the repository. @returns its private key. */
@@ -47,7 +47,7 @@ export class FakeGithub extends CodeHostFake {
     return privateKey.export({ type, format: 'pem' }).toString();
   }
 
-  /** The tokens of apps that were issued, and the times at which they end. */
+  /** The issued tokens of apps, and the times at which they expire. */
   readonly issued = new Map<string, { readonly app: number; endsAt: number }>();
 
   protected override callerOf(token: string): Caller | undefined {
@@ -58,7 +58,7 @@ export class FakeGithub extends CodeHostFake {
     return app === undefined ? super.callerOf(token) : { login: '', mayWrite: false, app, isApp: true };
   }
 
-  /** The app whose key signed a JWT, unless it has ended. */
+  /** Returns the app whose key signed a JWT, unless the JWT has expired. */
   #signedBy(token: string): number | undefined {
     const [head = '', claims = '', signature = ''] = token.split('.');
     if (signature === '') return undefined;
@@ -66,7 +66,7 @@ export class FakeGithub extends CodeHostFake {
     const { iss, iat, exp } = part(claims);
     const app = this.apps.get(Number(iss));
     const seconds = Date.now() / 1000;
-    // GitHub takes no token for more than ten minutes.
+    // GitHub accepts no token for more than ten minutes.
     const isTimely = iat <= seconds && seconds < exp && exp - seconds <= 600;
     const isSigned =
       app !== undefined &&
@@ -75,7 +75,7 @@ export class FakeGithub extends CodeHostFake {
     return isTimely && isSigned ? Number(iss) : undefined;
   }
 
-  /** The calls that take the JWT of an app, and nothing else does. */
+  /** Handles the calls that need the JWT of an app. */
   #app({ method, path }: Call, send: Exchange['send'], { app, isApp }: Caller): unknown {
     const found = app === undefined ? undefined : this.apps.get(app);
     if (isApp !== true || app === undefined || found === undefined)
@@ -95,7 +95,7 @@ export class FakeGithub extends CodeHostFake {
     });
   }
 
-  /** A token of a job that has only these permissions. */
+  /** Returns a token of a job that has only these permissions. */
   tokenFor(permissions: Permissions): string {
     const token = `token-of-job-${this.nextId()}`;
     this.tokens.set(token, permissions.contents === 'write' && permissions['pull-requests'] === 'write');
@@ -318,7 +318,7 @@ export class FakeGithub extends CodeHostFake {
     return send(200, this.#shown(request));
   }
 
-  /** A request whose branch is gone, or has nothing that its base has not, is closed by the host. */
+  /** The host closes a request whose branch is gone or has no changes. */
   protected override pushed(): void {
     const { repository } = this;
     for (const request of this.requests.filter(({ state }) => state === 'open')) {
@@ -337,7 +337,7 @@ export class FakeGithub extends CodeHostFake {
       state: state === 'open' ? 'open' : 'closed',
       user: author === undefined ? null : this.#user(author),
       merged_at: state === 'merged' ? '2026-01-31T09:30:00Z' : null,
-      // Of a request that is not merged, it is the commit of a test merge.
+      // For a request that is not merged, it is the commit of a test merge.
       merge_commit_sha: mergedAs ?? '1'.repeat(40),
       body,
       head: {

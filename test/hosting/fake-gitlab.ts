@@ -16,9 +16,9 @@ const FORK = 43;
 const LONGEST = 1_000_000;
 const LEVELS = { admin: 40, write: 30, read: 20, none: 0 };
 
-/** A GitLab server, as far as merge requests need it: it refuses what GitLab refuses. */
+/** A GitLab server with the features that merge requests need. It refuses the same requests as GitLab. */
 export class FakeGitlab extends CodeHostFake {
-  /** False for a server that tells the times of approvals in notes only. */
+  /** False for a server that reports the times of approvals only in notes. */
   hasApprovalTimes = true;
   /** True while the server computes the differences of requests. */
   isComparing = false;
@@ -209,7 +209,7 @@ export class FakeGitlab extends CodeHostFake {
           action: kind === 'branch_deletion' ? 'removed' : 'pushed',
           ref_type: 'branch',
           commit_to: commit,
-          // As one event for a push of many branches.
+          // GitLab sends one event for a push of many branches.
           ref: branch === '' ? null : branch,
         },
       })),

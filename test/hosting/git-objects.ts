@@ -11,13 +11,13 @@ interface Commit {
   readonly message: string;
 }
 
-/** By path, the mode and the id of a file. */
+/** The mode and the id of each file, by path. */
 export type Tree = ReadonlyMap<string, { readonly mode: string; readonly id: string }>;
 
 const AUTHOR = 'ann <ann@example.com>';
 const FOLDER = '40000';
 
-/** The loose objects of a repository, as git keeps them, without a process of git for each. Nothing may pack them. */
+/** The loose objects of a repository, as git stores them, without a process for each. They must not be packed. */
 export class GitObjects {
   readonly #folder: string;
 
@@ -50,7 +50,7 @@ export class GitObjects {
     return this.#add('commit', Buffer.from(`${head.join('\n')}\n\n${message}`));
   }
 
-  /** All files of a tree, below a folder. */
+  /** Returns all files of a tree, below a folder. */
   tree(id: string, below = ''): Tree {
     const body = this.#read(id);
     const found = new Map<string, { readonly mode: string; readonly id: string }>();
@@ -101,7 +101,7 @@ export class GitObjects {
   }
 }
 
-/** Whole for those who read at the same time. */
+/** Replaces a file atomically. */
 export function replaceFile(file: string, content: string | Buffer): void {
   writeFileSync(`${file}.lock`, content);
   renameSync(`${file}.lock`, file);

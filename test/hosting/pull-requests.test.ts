@@ -66,7 +66,7 @@ async function scene<Name extends HostName>(name: Name) {
   };
 }
 
-/** The answers to the calls that an action makes. */
+/** Returns the statuses of the responses to the calls of an action. */
 async function statusesOf(host: CodeHostFake, act: () => Promise<unknown>): Promise<readonly (number | undefined)[]> {
   const { length } = host.calls;
   await act();
@@ -74,7 +74,7 @@ async function statusesOf(host: CodeHostFake, act: () => Promise<unknown>): Prom
 }
 
 describe.each(hostNames)('pull requests on %s', (name) => {
-  it('describes open, closed and merged requests, and those from forks', async () => {
+  it('include open, closed and merged requests, and those from forks', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const first = host.openRequest({ branch: 'feature/a', title: 'First', author: 'ann' });
@@ -105,7 +105,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     await expect(pulls.get(9999)).rejects.toMatchObject({ failure: { reason: 'refused', status: 404 } });
   });
 
-  it.each(['merge', 'squash', 'rebase'] as const)('names the commit of the base after a %s', async (method) => {
+  it.each(['merge', 'squash', 'rebase'] as const)('name the commit of the base after a %s', async (method) => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const { number } = host.openRequest({ branch: 'b' });
@@ -119,7 +119,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(await pulls.openFor('main')).toEqual([]);
   });
 
-  it('finds the commit at which the branches parted', async () => {
+  it('have the commit at which the branches diverged', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const base = host.repository.push('team/main', { 'a.txt': '1\n' });
@@ -128,7 +128,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(await pulls.mergeBase(await pulls.get(number))).toBe(base);
   });
 
-  it('reads an unchanged list with one conditional request for each page', { tags: ['long'] }, async () => {
+  it('are read with one conditional request for each unchanged page', { tags: ['long'] }, async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const made = Array.from({ length: 101 }, (_, index) => host.openRequest({ branch: `b${index}`, files: {} }));
@@ -140,7 +140,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(await pulls.openFor('main')).toHaveLength(100);
   });
 
-  it('sends the token to no other server, and follows no redirect', async () => {
+  it('are read without sending the token to another server or following redirects', async () => {
     await using opened = await scene(name);
     await using elsewhere = await hosts[name].start({});
     const { host, pulls } = opened;
@@ -158,7 +158,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(elsewhere.calls).toEqual([]);
   });
 
-  it('refuses a list that does not end', async () => {
+  it('cannot be an endless list', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const api = hostKinds[name].apiOf(new URL(host.url));
@@ -168,7 +168,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     expect(host.calls).toHaveLength(20);
   });
 
-  it('sets one status', async () => {
+  it('have one status', async () => {
     await using opened = await scene(name);
     const { host, pulls, pullsWith } = opened;
     const head = host.headOf(host.openRequest({ branch: 'b' })) ?? '';
@@ -192,7 +192,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     await expect(stranger.setStatus({ head }, status)).rejects.toMatchObject({ failure: { status: 401 } });
   });
 
-  it('keeps its own comments, and never takes those of others for them', async () => {
+  it('keep our own comments, and never change those of others', async () => {
     await using opened = await scene(name);
     const { host, pulls, pullsWith } = opened;
     const { number } = host.openRequest({ branch: 'b' });
@@ -223,7 +223,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     await expect(tooLong).rejects.toBeInstanceOf(HostProblem);
   });
 
-  it('names the time until which requests are limited', async () => {
+  it('report the time until which requests are limited', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     host.faults.push({ on: /./, answer: { status: 429, headers: { 'retry-after': '3600' } } });
@@ -234,7 +234,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
   });
 
   it.each([{ 'retry-after': '9'.repeat(30) }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1e300' }])(
-    'asks again after a day at most, whatever the host names: %o',
+    'are requested again after a day at most, for any delay of the host: %o',
     async (headers) => {
       await using opened = await scene(name);
       const { host, pulls } = opened;
@@ -246,7 +246,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
     },
   );
 
-  it('repeats no write whose outcome is unknown', async () => {
+  it('repeat no write with an unknown outcome', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
     const { number } = host.openRequest({ branch: 'b' });
@@ -272,14 +272,14 @@ describe.each(hostNames)('pull requests on %s', (name) => {
         approvals: ['bob', 'cara'],
       },
       {
-        reason: 'a comment after an approval takes nothing back',
+        reason: 'a comment after an approval revokes nothing',
         act(host, number) {
           host.review(number, 'bob', 'approve');
           host.review(number, 'bob', 'comment');
         },
         approvals: ['bob'],
       },
-      { reason: 'a comment is no approval', act: (host, number) => host.review(number, 'bob', 'comment') },
+      { reason: 'a comment is not an approval', act: (host, number) => host.review(number, 'bob', 'comment') },
       { reason: 'the author approves', act: (host, number) => host.review(number, 'ann', 'approve') },
       {
         reason: 'the approval was dismissed',
@@ -329,7 +329,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
         approvals: ['cara'],
       },
       {
-        reason: 'outsiders and readers have no say',
+        reason: 'outsiders and readers do not count',
         act(host, number) {
           for (const user of ['mallory', 'reader']) host.review(number, user, 'approve');
           host.review(number, 'mallory', 'request-changes');
@@ -372,7 +372,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
       },
     ];
 
-    it.each(cases)('$reason', async ({ act, approvals = [], objections = [] }) => {
+    it.each(cases)('are counted as expected: $reason', async ({ act, approvals = [], objections = [] }) => {
       await using opened = await scene(name);
       const { host, pulls } = opened;
       const { number } = host.openRequest({ branch: 'b', author: 'ann' });
@@ -380,7 +380,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
       expect(await pulls.reviews(await pulls.get(number))).toEqual({ approvals, objections });
     });
 
-    it('counts pushers to the branch of a fork', async () => {
+    it('include pushers to the branch of a fork', async () => {
       await using opened = await scene(name);
       const { host, pulls } = opened;
       const { number } = host.openRequest({ branch: 'b', author: 'mallory', fork: 'mallory' });
@@ -391,7 +391,7 @@ describe.each(hostNames)('pull requests on %s', (name) => {
   });
 });
 
-describe('reviews on github', () => {
+describe('reviews on GitHub', () => {
   async function reviewed() {
     const opened = await scene('github');
     const { host, pulls } = opened;
@@ -399,7 +399,7 @@ describe('reviews on github', () => {
     return { ...opened, number, reviews: async () => pulls.reviews(await pulls.get(number)) };
   }
 
-  it('counts no bots, as a workflow could approve the request that contains it', async () => {
+  it('exclude bots, as a workflow could approve the request that contains it', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.collaborators.set('github-actions[bot]', 'write');
@@ -407,7 +407,7 @@ describe('reviews on github', () => {
     expect(await reviews()).toEqual({ approvals: [], objections: [] });
   });
 
-  it('counts no outsiders in a public repository, and no users who are gone', async () => {
+  it('exclude outsiders in a public repository, and deleted users', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.permissionOfOthers = 'read';
@@ -417,7 +417,7 @@ describe('reviews on github', () => {
     expect(await reviews()).toEqual({ approvals: [], objections: [] });
   });
 
-  it('takes the commits alone from a server that shows no pushes', async () => {
+  it('depend only on the commits if the server shows no pushes', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.hasActivity = false;
@@ -426,18 +426,15 @@ describe('reviews on github', () => {
     expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
   });
 
-  it.each(['/activity', '/commits', '/reviews', '/permission'])(
-    'approves nothing if %s cannot be read',
-    async (part) => {
-      await using opened = await reviewed();
-      const { host, number, reviews } = opened;
-      host.review(number, 'bob', 'approve');
-      host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
-      await expect(reviews()).rejects.toMatchObject({ failure: { reason: 'refused', status: 403 } });
-    },
-  );
+  it.each(['/activity', '/commits', '/reviews', '/permission'])('do not count if %s cannot be read', async (part) => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.review(number, 'bob', 'approve');
+    host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
+    await expect(reviews()).rejects.toMatchObject({ failure: { reason: 'refused', status: 403 } });
+  });
 
-  it('approves nothing if a fork hides its pushes', async () => {
+  it('do not count if a fork hides its pushes', async () => {
     await using opened = await scene('github');
     const { host, pulls } = opened;
     const { number } = host.openRequest({ branch: 'b', author: 'mallory', fork: 'mallory' });
@@ -446,7 +443,7 @@ describe('reviews on github', () => {
     await expect(pulls.reviews(await pulls.get(number))).rejects.toMatchObject({ failure: { status: 404 } });
   });
 
-  it('approves nothing if a request has more commits than are listed', async () => {
+  it('do not count if a request has more commits than the list', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.request(number).commits = Array(250).fill(host.repository.head('b'));
@@ -455,7 +452,7 @@ describe('reviews on github', () => {
   });
 });
 
-describe('merge requests on gitlab', () => {
+describe('merge requests on GitLab', () => {
   async function reviewed() {
     const opened = await scene('gitlab');
     const { host, pulls } = opened;
@@ -470,7 +467,7 @@ describe('merge requests on gitlab', () => {
       act: (host: CodeHostFake, number: number) => host.push(number, { 'x.txt': '1\n' }),
       approvals: [],
     },
-  ])('takes the time of an approval of $reason from the notes of an older server', async ({ act, approvals }) => {
+  ])('take the time of an approval of $reason from the notes of an older server', async ({ act, approvals }) => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.hasApprovalTimes = false;
@@ -480,7 +477,7 @@ describe('merge requests on gitlab', () => {
     expect(await reviews()).toEqual({ approvals, objections: [] });
   });
 
-  it('counts a push of many branches as a push to each', async () => {
+  it('count a push of many branches as a push to each', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.notePush({ branch: '', fork: undefined, user: 'bob', kind: 'push', commit: ABSENT });
@@ -488,7 +485,7 @@ describe('merge requests on gitlab', () => {
     expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
   });
 
-  it('counts no tokens of the project', async () => {
+  it('ignore tokens of the project', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.collaborators.set('project_42_bot_1f2e', 'admin');
@@ -496,7 +493,7 @@ describe('merge requests on gitlab', () => {
     expect(await reviews()).toEqual({ approvals: [], objections: [] });
   });
 
-  it('names no person of a commit as a reviewer', async () => {
+  it('name no author of a commit as a reviewer', async () => {
     await using opened = await reviewed();
     const { host, number, reviews } = opened;
     host.push(number, { 'x.txt': '1\n' }, { user: 'ann', as: 'bob' });
@@ -504,7 +501,7 @@ describe('merge requests on gitlab', () => {
     expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
   });
 
-  it('says that it is to be asked again while the host compares branches', async () => {
+  it('are incomplete while the host compares branches', async () => {
     await using opened = await reviewed();
     const { host, number, pulls, reviews } = opened;
     const request = await pulls.get(number);
@@ -518,7 +515,7 @@ describe('merge requests on gitlab', () => {
   });
 
   it.each(['/versions', '/approvals', '/reviewers', '/commits', '/events', '/members/all/\\d+'])(
-    'approves nothing if %s cannot be read',
+    'have no approval if %s cannot be read',
     async (part) => {
       await using opened = await reviewed();
       const { host, number, reviews } = opened;
@@ -528,7 +525,7 @@ describe('merge requests on gitlab', () => {
     },
   );
 
-  it('passes on another refusal of a status', async () => {
+  it('report any other refusal of a status', async () => {
     await using opened = await reviewed();
     const { host, number, pulls } = opened;
     const head = host.headOf(host.request(number)) ?? '';
@@ -538,7 +535,7 @@ describe('merge requests on gitlab', () => {
   });
 });
 
-it('waits for a secondary limit of github only as long as it may', async () => {
+it('waits for a secondary limit of GitHub only up to the maximum', async () => {
   await using opened = await scene('github');
   const { host, pullsWith } = opened;
   const limited = {
@@ -561,7 +558,7 @@ it('waits for a secondary limit of github only as long as it may', async () => {
   expect(await pullsWith({ maxPauseMs: 5000 }).openFor('main')).toEqual([]);
 });
 
-describe('a GitHub App', () => {
+describe('GitHub App', () => {
   const ID = 12345;
 
   async function installed({ type }: { readonly type?: 'pkcs1' | 'pkcs8' } = {}) {
@@ -583,14 +580,14 @@ describe('a GitHub App', () => {
     expect(secrets).toContain(token);
   });
 
-  it('takes a key with escaped line breaks', async () => {
+  it('accepts a key with escaped line breaks', async () => {
     await using opened = await installed();
     const { pullsWith, privateKey } = opened;
     const escaped = pullsWith({ app: { id: ID, privateKey: privateKey.replaceAll('\n', '\\n') } });
     expect(await escaped.openFor('main')).toEqual([]);
   });
 
-  it('renews a token before it ends', async () => {
+  it('renews a token before it expires', async () => {
     await using opened = await installed();
     const { host, pulls, renewals } = opened;
     host.tokenLife = 60_000;
@@ -615,7 +612,7 @@ describe('a GitHub App', () => {
     expect(renewals()).toBe(3);
   });
 
-  it('knows its comments by the app, not by the user', async () => {
+  it('finds its comments by the app, not by the user', async () => {
     await using opened = await installed();
     const { host, pulls } = opened;
     const { number } = host.openRequest({ branch: 'b' });
@@ -640,7 +637,7 @@ describe('a GitHub App', () => {
     expect(stdout.trim()).toBe('commit');
   });
 
-  it('says what is missing', async () => {
+  it('reports missing permissions', async () => {
     await using opened = await installed();
     const { host, pulls, pullsWith, privateKey } = opened;
     expect(() => pullsWith({ app: { id: ID, privateKey: 'no key' } })).toThrow('PEM');
@@ -656,7 +653,7 @@ describe('a GitHub App', () => {
     expect(await pulls.openFor('main')).toEqual([]);
   });
 
-  it('is temporarily unreachable if the answer with its token is lost', async () => {
+  it('is temporarily unreachable if the response with its token is lost', async () => {
     await using opened = await installed();
     const { host, pulls } = opened;
     host.faults.push({ on: /access_tokens/, answer: 'lost' });
