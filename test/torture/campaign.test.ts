@@ -10,7 +10,7 @@ import { Random } from '../../scripts/torture/random.ts';
 import * as topics from '../../scripts/torture/topics.ts';
 import { command } from '../trust/in-process.ts';
 
-/* The short form of `npm run torture`: the same attacks, a few of each; in a process of its own only what is attacked there. */
+/* A short form of `npm run torture` with a few of each attack. Only the attacked program runs in a separate process. */
 
 const figures = new Figures();
 const bench: Bench = {
@@ -18,16 +18,16 @@ const bench: Bench = {
   figures,
   calmly: async (args, surroundings) => ({ ...(await command(args, surroundings)), signal: null }),
 };
-// The same in every run, so that a change that passes goes on passing; `TORTURE_SEED=random` draws another, and names it.
+// The seed is fixed, so that unchanged code keeps passing; `TORTURE_SEED=random` draws another one, and prints it.
 const given = process.env.TORTURE_SEED ?? '20261121';
 const seed = given === 'random' ? String(Date.now()) : given;
 const random = new Random(`short ${seed}`);
 process.stdout.write(`campaign, seed ${seed}: again with TORTURE_SEED=${seed}\n`);
 
 const short = allCases.filter((each) => each.short);
-/** These take as long as all other sorts together, and have tests of their own in which processes die. */
+/** These take as long as all other types together, and have their own tests in which processes die. */
 const slow = ['fleets', 'shared states', 'policies', 'moved states'];
-/** One of each other sort, which the short form of the suite makes too. */
+/** One case of each other type, which the short form of the suite runs too. */
 const firsts = new Map(short.toReversed().map((each) => [sortOf(each), each]));
 for (const sort of slow) firsts.delete(sort);
 const skipped: string[] = [];
@@ -41,7 +41,7 @@ afterAll(() => {
 });
 
 describe.concurrent('under attack', () => {
-  it('loses nothing and makes nothing twice, wherever it is killed', async () => {
+  it('loses and duplicates nothing, wherever it is killed', async () => {
     const nextPlace = placesByTurns(random.branch('places'));
     await killTrial(bench, { random: random.branch('kills'), mostKills: 3, nextPlace, isOver: () => false });
     expect(figures.countOf('kills by place')).toBeGreaterThan(0);
@@ -54,7 +54,7 @@ describe.concurrent('under attack', () => {
         await each.run(bench, random.branch(each.name));
       } catch (error) {
         if (!(error instanceof Skipped)) throw error;
-        // A trouble that was not made has shown nothing.
+        // A fault that did not occur has proved nothing.
         skipped.push(`${each.name} (${error.message})`);
         skip(error.message);
       }
@@ -66,7 +66,7 @@ function sortOf({ group }: Case): string {
   return group.split(':')[0] ?? group;
 }
 
-it('has the cases of every file that makes some', () => {
+it('the campaign has the cases of every file that defines some', () => {
   const folder = path.join(import.meta.dirname, '../../scripts/torture');
   const made = readdirSync(folder).flatMap((file) =>
     [...readFileSync(path.join(folder, file), 'utf8').matchAll(/^export const (\w+Cases)\b/gm)].map(([, name]) => name),

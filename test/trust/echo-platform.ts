@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { isObject } from '../../src/values/json.ts';
 
-/** What a request was, as it came over the wire. */
+/** A request as it was received. */
 export interface Heard {
   readonly method: string;
   readonly path: string;
@@ -11,12 +11,12 @@ export interface Heard {
   readonly body: string;
 }
 
-/** Answers in the platform's place, or gives `undefined` to let the platform answer. */
+/** Responds in the platform's place, or returns `undefined` to let the platform respond. */
 export type Misbehaviour = (heard: Heard, response: ServerResponse) => true | undefined;
 
 /**
- * A platform that keeps nothing to itself: a read of an agent shows the whole `llm_config` that was sent, key included; and while
- * `misbehave` is set, it answers as that says.
+ * A platform that repeats secrets: a read of an agent returns the whole `llm_config` that was sent, including the key.
+ * While `misbehave` is set, it responds instead.
  */
 export class EchoPlatform {
   readonly emulator: Emulator;
@@ -57,7 +57,7 @@ export class EchoPlatform {
 
 interface Parts {
   readonly emulator: Emulator;
-  /** The last `llm_config` sent, by the agent's id. */
+  /** The last `llm_config` sent, by agent id. */
   readonly sent: Map<string, unknown>;
   readonly misbehave: Misbehaviour | undefined;
 }
@@ -76,7 +76,7 @@ async function answer(
   const real = await fetch(emulator.url + path, {
     method,
     headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-    // The filters of a list are in the body of a GET, which fetch cannot send: the whole list is as good.
+    // The filters of a list are in the body of a GET, which fetch cannot send. The whole list is equivalent here.
     ...(body !== '' && method !== 'GET' && { body }),
   });
   const said: unknown = await real.json();

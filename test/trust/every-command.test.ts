@@ -5,7 +5,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { leakIn } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
 
-/** What each command is called with, in the order of a person who tries them all; IDs are put in when they are known. */
+/** The arguments of each command, in the order of a user who tries them all. Ids are inserted when they are known. */
 const calls: readonly string[] = [
   'init elsewhere',
   'lsp',
@@ -98,10 +98,10 @@ const calls: readonly string[] = [
   'history --output json',
   'history show 0',
 ];
-/** The files of the emulator are searched at the end. The others need a job of a pipeline. */
+/** The files of the emulator are searched at the end. The other commands need a CI job. */
 const NOT_CALLED = ['emulator', 'ci comment', 'ci reviewed-plan'];
 
-it('runs every command, and none shows a secret or writes one down', async () => {
+it('runs every command, and none prints or writes a secret', async () => {
   const program = await createProgram(async () => undefined);
   const all = program.commands.flatMap((command) =>
     command.commands.length === 0
@@ -134,7 +134,7 @@ it('runs every command, and none shows a secret or writes one down', async () =>
     }
     if (call === 'state pull') workspace.write({ 'pulled.json': stdout });
     if (call === 'fmt') {
-      // What somebody moved in the dashboard, next to values that are secret.
+      // A change in the dashboard next to secret values.
       for (const id of emulator.world.agents.keys()) emulator.dashboard.edit('agents', id, { name: 'moved' });
     }
   }

@@ -5,7 +5,7 @@ import { start } from '../cli/voxform-process.ts';
 import { leakIn } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
 
-/** Runs with the umask that lets everyone read everything. */
+/** Runs with a umask that lets everyone read all files. */
 async function withOpenUmask<T>(run: () => Promise<T>): Promise<T> {
   const before = process.umask(0);
   try {
@@ -19,13 +19,13 @@ function modeOf(file: string): string {
   return (statSync(file).mode & 0o777).toString(8);
 }
 
-/** What voxform wrote: all but the project's own files. */
+/** Returns the files that voxform wrote, without the project's own files. */
 function ownFiles(workspace: SecretWorkspace): Map<string, string> {
   const isOwn = ([name]: [string, string]) => name !== 'voxform.yaml' && !name.startsWith('manifests/');
   return new Map([...workspace.written()].filter(isOwn));
 }
 
-/** Kills an apply while the platform keeps it waiting for its answers, and gives what it wrote until then. */
+/** Kills an apply while it waits for the platform, and returns its output until then. */
 async function killedApply(workspace: SecretWorkspace): Promise<string> {
   const asked = Promise.withResolvers<void>();
   let waiting = 0;
@@ -44,8 +44,8 @@ async function killedApply(workspace: SecretWorkspace): Promise<string> {
   return stdout + stderr;
 }
 
-describe('what a run writes', () => {
-  it('only its owner may read, whatever the umask, killed or not; and none of it holds a secret', async () => {
+describe('files of a run', () => {
+  it('are readable only by their owner, for any umask and after a kill, and contain no secret', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     await withOpenUmask(async () => {
       const planFile = path.join(workspace.root, 'a.plan');
@@ -80,15 +80,15 @@ describe('what a run writes', () => {
   });
 });
 
-describe('what a project reads', () => {
+describe('reads of a project', () => {
   it.each([
     { reason: 'braces', glob: '{..,manifests}/*.yaml' },
-    { reason: 'a pattern that is escaped', glob: '\\.\\./*.yaml' },
+    { reason: 'an escaped pattern', glob: '\\.\\./*.yaml' },
     { reason: 'one of several', glob: '@(..|manifests)/*.yaml' },
-    { reason: 'a folder that is a link', glob: 'linked/**/*.yaml' },
-    { reason: 'a file that is a link', glob: 'linked.yaml' },
+    { reason: 'a linked folder', glob: 'linked/**/*.yaml' },
+    { reason: 'a linked file', glob: 'linked.yaml' },
     { reason: 'any folder', glob: '**/*.yaml' },
-  ])('stays inside it: $reason', async ({ glob }) => {
+  ])('stay inside it: $reason', async ({ glob }) => {
     await using workspace = await SecretWorkspace.open();
     const outside = path.join(workspace.root, 'outside');
     const project = path.join(workspace.root, 'project');
@@ -106,7 +106,7 @@ describe('what a project reads', () => {
     expect(stdout + stderr).toMatch(/expected a glob|outside|leads out|no file matches|must be an object|unknown/);
   });
 
-  it('is not a project file that lies elsewhere', async () => {
+  it('exclude a project file elsewhere', async () => {
     await using workspace = await SecretWorkspace.open();
     mkdirSync(path.join(workspace.root, 'project'));
     symlinkSync(path.join(workspace.root, 'voxform.yaml'), path.join(workspace.root, 'project/voxform.yaml'));

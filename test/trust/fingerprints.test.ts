@@ -7,7 +7,7 @@ import { SecretWorkspace } from './secret-workspace.ts';
 
 const { scrypt } = crypto;
 
-/** Counts every slow hash that the process works out, with what went into it. */
+/** Records the input of every slow hash that the process computes. */
 function countHashes(): { readonly hashed: string[]; readonly salts: Set<string> } {
   const counted = { hashed: [] as string[], salts: new Set<string>() };
   const counting: typeof scrypt = (...args: readonly unknown[]) => {
@@ -25,7 +25,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** Six agents with two keys, one of which is in the tools too. */
+/** Six agents with two keys, one of which is also in the tools. */
 const AGENTS = Array.from(
   { length: 6 },
   (_, n) => `apiVersion: voxform/v1
@@ -48,20 +48,20 @@ function stateOf(workspace: SecretWorkspace): { salt: string; resources: Record<
   return JSON.parse(text) as { salt: string; resources: Record<string, unknown> };
 }
 
-describe('a fingerprint', () => {
-  it('is worked out once for each distinct secret, with the salt of the state', async () => {
+describe('fingerprint', () => {
+  it('is computed once for each distinct secret, with the salt of the state', async () => {
     await using workspace = await withAgents();
     const { hashed, salts } = countHashes();
     const { code, stderr } = await workspace.run(['apply', '--auto-approve']);
     expect(code, stderr).toBe(0);
-    // What the platform shows where a secret was sent is hashed too, unless it is the secret itself.
+    // The platform's value of a secret field is hashed too, unless it is the secret itself.
     expect(hashed.filter((text) => text === workspace.env.LLM_KEY)).toHaveLength(1);
     expect(hashed.filter((text) => text === workspace.env.HEADER)).toHaveLength(1);
     expect(new Set(hashed).size).toBe(hashed.length);
     expect([...salts]).toEqual([stateOf(workspace).salt]);
   });
 
-  it('is another in another state', async () => {
+  it('differs in another state', async () => {
     await using one = await withAgents();
     await using other = await withAgents();
     await one.run(['apply', '--auto-approve']);
@@ -74,8 +74,8 @@ describe('a fingerprint', () => {
   });
 });
 
-describe('a secret', () => {
-  it('that stays is no change, and one that changes is told, sent and then stays', async () => {
+describe('secret', () => {
+  it('causes no change while it stays, and is reported and sent once when it changes', async () => {
     await using workspace = await withAgents();
     await workspace.run(['apply', '--auto-approve']);
     expect((await workspace.run(['plan', '--detailed-exitcode'])).code).toBe(0);
@@ -87,7 +87,7 @@ describe('a secret', () => {
     expect((await workspace.run(['plan', '--detailed-exitcode'])).code).toBe(0);
   });
 
-  it('that changes makes a saved plan invalid', async () => {
+  it('invalidates a saved plan when it changes', async () => {
     await using workspace = await withAgents();
     await workspace.run(['plan', '--out', 'a.plan']);
     workspace.env.HEADER = 'another-key-altogether';

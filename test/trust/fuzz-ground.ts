@@ -31,7 +31,10 @@ metadata: { name: u }
 spec: { email: ann@example.com, role: member, agent_ids: [{ $ref: Agent/a }] }
 `;
 
-/** More than any command on this project asks for: a read of each record, a page of each list, a write each, and pages that repeat. */
+/**
+ * More requests than any command on this project needs: a read of each record, a page of each list, a write each, and
+ * repeated pages.
+ */
 const MOST_REQUESTS = 100;
 
 const STATE = '.voxform/test.state.json';
@@ -42,13 +45,13 @@ export type RequestKey = string;
 export type Answerer = (key: RequestKey, recorded: unknown) => { readonly status: number; readonly body: Buffer };
 
 /**
- * A project that was applied once, and edited since, before a server that gives the answers that the platform gave then, or what
- * `answerer` makes of them.
+ * A project that was applied once and edited since, and a server that repeats the platform's responses, or the changes
+ * that `answerer` makes to them.
  */
 export class FuzzGround implements AsyncDisposable {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-fuzz-')));
   answerer: Answerer | undefined;
-  /** Of the last command. */
+  /** The number of requests of the last command. */
   requests = 0;
   readonly #recorded = new Map<RequestKey, { readonly status: number; readonly body: unknown }>();
   readonly #files = new Map<string, string>();
@@ -100,12 +103,12 @@ guards: { max_changed_percent: 100, min_resources: 10 }
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** As it was at the beginning. */
+  /** Returns a file in its initial version. */
   original(file: 'voxform.yaml' | 'manifests/all.yaml' | 'saved.plan' | 'state'): string {
     return this.#files.get(file === 'state' ? STATE : file) ?? '';
   }
 
-  /** The answers that were recorded, by request. */
+  /** The recorded responses, by request. */
   get answers(): ReadonlyMap<RequestKey, unknown> {
     return new Map([...this.#recorded].map(([key, { body }]) => [key, body]));
   }
@@ -114,7 +117,7 @@ guards: { max_changed_percent: 100, min_resources: 10 }
     return readFileSync(path.join(this.root, file), 'utf8');
   }
 
-  /** Runs a command on the project as it was at the beginning, but for these files. */
+  /** Runs a command on the project in its initial version, with these files replaced. */
   async run(
     args: readonly string[],
     files: Readonly<Record<string, string | Uint8Array>> = {},
@@ -180,7 +183,7 @@ guards: { max_changed_percent: 100, min_resources: 10 }
     response.writeHead(changed.status, headers).end(changed.body);
   }
 
-  /** Whether the last command asked for more than any command may need. */
+  /** Whether the last command sent more requests than any command needs. */
   get askedTooOften(): boolean {
     return this.requests > MOST_REQUESTS;
   }

@@ -7,11 +7,11 @@ import type { FuzzGround } from './fuzz-ground.ts';
 import type { CommandResult } from './in-process.ts';
 import { checkedLine, mutatedJson, mutatedText } from './mutations.ts';
 
-/** A command and the input that it gets instead of what it expects. */
+/** A command and the invalid input that it gets. */
 export interface Attempt {
   readonly args: readonly string[];
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** By request: what is answered. */
+  /** The responses by request. */
   readonly answers?: ReadonlyMap<string, { readonly status: number; readonly body: Buffer }>;
 }
 
@@ -92,7 +92,7 @@ export const targets: readonly Target[] = [
           .oneof(
             { weight: 1, arbitrary: mutatedText(ground.original('saved.plan')) },
             { weight: 6, arbitrary: mutatedJson(plan, 2).map(resealed) },
-            // What fails the schema is refused at once: these go deeper.
+            // Values that violate the schema are refused at once; these get further.
             {
               weight: 6,
               arbitrary: mutatedJson(plan.resources, 2)
@@ -136,7 +136,7 @@ export const targets: readonly Target[] = [
   },
 ];
 
-/** A journal that goes with the state: one of each event. */
+/** Returns a journal that belongs to the state, with one entry of each event. */
 function journalOf(ground: FuzzGround): readonly unknown[] {
   const state = JSON.parse(ground.original('state')) as {
     lineage: string;
@@ -171,7 +171,7 @@ function journalOf(ground: FuzzGround): readonly unknown[] {
   }));
 }
 
-/** With the digest worked out anew, so that the file does not pass for one that was edited. */
+/** Recomputes the digest, so that the file does not count as edited. */
 export function resealed(mutant: unknown): string {
   if (!isObject(mutant)) return JSON.stringify(mutant) ?? '';
   try {
@@ -181,11 +181,11 @@ export function resealed(mutant: unknown): string {
   }
 }
 
-/** What the runtime says of a program's own mistakes, wherever it turns up. */
+/** Messages of the runtime about a program's own errors. */
 const OWN_MISTAKE =
   /mistake in voxform itself|Cannot (read|set|convert|destructure|mix|access)|is not (a function|iterable|defined|a constructor)|Maximum call stack|Invalid (array|string) length|\b(Type|Range|Reference|Syntax)Error\b|\n +at .+:\d+:\d+\)?\n/;
 
-/** Feeds an attempt to its command, and says what it did that it must not do; undefined where all is well. */
+/** Runs an attempt and returns a description of its fault; undefined if there is none. */
 export async function faultOf(ground: FuzzGround, { args, files, answers }: Attempt): Promise<string | undefined> {
   ground.answerer = (key, recorded) =>
     answers?.get(key) ?? { status: recorded === undefined ? 404 : 200, body: Buffer.from(JSON.stringify(recorded)) };

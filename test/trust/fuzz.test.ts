@@ -4,7 +4,7 @@ import { FuzzGround } from './fuzz-ground.ts';
 import { type Attempt, faultOf, resealed, targets } from './fuzz-targets.ts';
 import { checkedText, deepJson } from './mutations.ts';
 
-/** A short form of what `npm run fuzz` does at length. */
+/** A short form of `npm run fuzz`. */
 const RUNS = 10;
 
 let ground: FuzzGround;
@@ -17,8 +17,8 @@ afterAll(async () => {
   await ground[Symbol.asyncDispose]();
 });
 
-describe('bad input gives a message, never an error of our own', () => {
-  it.each(targets)('$name', { tags: ['long'] }, async ({ attempts }) => {
+describe('command with invalid input', () => {
+  it.each(targets)('prints no internal error: $name', { tags: ['long'] }, async ({ attempts }) => {
     await fc.assert(
       fc.asyncProperty(attempts(ground), async (attempt) => {
         expect(await faultOf(ground, attempt)).toBeUndefined();
@@ -41,7 +41,7 @@ const answer = (body: string): Attempt => ({
   ]),
 });
 
-describe('what is known to break programs breaks nothing here', () => {
+describe('known parser attack', () => {
   it.each<{ reason: string; attempt: () => Attempt }>([
     { reason: 'a deep manifest', attempt: () => manifest(AGENT + DEEP) },
     { reason: 'a deep manifest by indentation', attempt: () => manifest(AGENT + nestedBlocks(1_000)) },
@@ -58,7 +58,7 @@ describe('what is known to break programs breaks nothing here', () => {
       reason: 'a deep plan',
       attempt: () => ({ args: ['apply', 'saved.plan'], files: { 'saved.plan': withDeep('saved.plan', DEEP) } }),
     },
-    { reason: 'a deep answer', attempt: () => answer(`{"data":${DEEP}}`) },
+    { reason: 'a deep response', attempt: () => answer(`{"data":${DEEP}}`) },
     { reason: 'a deep record', attempt: () => answer(`{"data":{"id":"x","payload":${DEEP}}}`) },
     {
       reason: 'an alias bomb',
@@ -69,20 +69,23 @@ describe('what is known to break programs breaks nothing here', () => {
             .join('\n')}`,
         ),
     },
-    { reason: 'a huge key', attempt: () => manifest(`${AGENT}{ ${'k'.repeat(500_000)}: 1 }`) },
-    { reason: 'a huge key in an answer', attempt: () => answer(`{"data":{"id":"x","${'k'.repeat(500_000)}":1}}`) },
-    { reason: 'a very long line', attempt: () => manifest(`${AGENT}{ name: ${'x'.repeat(900_000)} }`) },
-    { reason: 'one key many times', attempt: () => manifest(`${AGENT}\n${'  name: a\n'.repeat(20_000)}`) },
+    { reason: 'a very long key', attempt: () => manifest(`${AGENT}{ ${'k'.repeat(500_000)}: 1 }`) },
     {
-      reason: 'one key many times in an answer',
+      reason: 'a very long key in a response',
+      attempt: () => answer(`{"data":{"id":"x","${'k'.repeat(500_000)}":1}}`),
+    },
+    { reason: 'a very long line', attempt: () => manifest(`${AGENT}{ name: ${'x'.repeat(900_000)} }`) },
+    { reason: 'a repeated key', attempt: () => manifest(`${AGENT}\n${'  name: a\n'.repeat(20_000)}`) },
+    {
+      reason: 'a repeated key in a response',
       attempt: () => answer(`{"data":[${'{"id":"x","id":"y"},'.repeat(99)}{}]}`),
     },
     {
-      reason: 'keys of every object',
+      reason: 'names of built-in properties',
       attempt: () => manifest(`${AGENT}{ __proto__: { a: 1 }, constructor: 1, hasOwnProperty: 1 }`),
     },
     {
-      reason: 'keys of every object in a record',
+      reason: 'names of built-in properties in a record',
       attempt: () =>
         answer('{"data":{"id":"x","__proto__":{"polluted":1},"payload":{"__proto__":{"a":1},"constructor":1}}}'),
     },
@@ -93,21 +96,21 @@ describe('what is known to break programs breaks nothing here', () => {
     { reason: 'tabs and NUL bytes', attempt: () => manifest(`${AGENT}\n\t\u0000name:\t\u0000x`) },
     { reason: 'half a surrogate pair', attempt: () => manifest(`${AGENT}{ name: "\\ud800", "\\udfff": 1 }`) },
     {
-      reason: 'half a surrogate pair in an answer',
+      reason: 'half a surrogate pair in a response',
       attempt: () => answer('{"data":{"id":"\\ud800","url":"\\udfff"}}'),
     },
     {
-      reason: 'numbers that are none',
+      reason: 'invalid numbers',
       attempt: () =>
         manifest(
           `${AGENT}{ llm_config: { temperature: 1e999, max_tokens: -0, tools: [.nan, 1e-999, 0x7fffffffffffffff] } }`,
         ),
     },
     {
-      reason: 'numbers that are none in an answer',
+      reason: 'invalid numbers in a response',
       attempt: () => answer('{"data":{"id":"x","retries":1e999,"timeout":-0,"version":-1e999}}'),
     },
-  ])('$reason', async ({ attempt }) => {
+  ])('causes no internal error: $reason', async ({ attempt }) => {
     expect(await faultOf(ground, attempt())).toBeUndefined();
   });
 });
@@ -124,7 +127,7 @@ function projectWith(lines: string): Attempt {
   return { args: ['validate'], files: { 'voxform.yaml': text } };
 }
 
-/** The file with something deep in its first resource; a plan with a digest that fits as far as one can be worked out. */
+/** Nests a value deeply in the first resource of the file. A plan gets a matching digest if it can be computed. */
 function withDeep(file: 'state' | 'saved.plan', deep: string): string {
   const document = JSON.parse(ground.original(file)) as {
     resources: Record<string, { recorded?: object; desired?: object }>;

@@ -12,18 +12,18 @@ export interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
-  /** Takes the result, in place of what is given back. */
+  /** Receives the output instead of the result. */
   readonly stdout?: Writable;
-  /** Ends the command, as SIGTERM does, once its log says this. */
+  /** Stops the command, like SIGTERM, when its log matches. */
   readonly until?: RegExp | undefined;
   readonly interrupts?: Interrupts;
   /** Both outputs are a terminal of this width. */
   readonly columns?: number | undefined;
-  /** What a person types on that terminal. Without it nobody can be asked. */
+  /** Typed input on that terminal. Without it no question can be answered. */
   readonly typed?: string;
 }
 
-/** A whole command in this process: what it wrote, and its exit code. */
+/** Runs a complete command in this process. Returns its output and exit code. */
 export async function command(
   args: readonly string[],
   { cwd, env = {}, now = () => new Date(), until, columns, typed, ...rest }: CommandOptions,

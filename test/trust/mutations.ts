@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 
-/** Pieces that parsers stumble over. */
+/** Strings that are difficult for parsers. */
 export const ODD_PIECES: readonly string[] = [
   '__proto__',
   'constructor',
@@ -53,7 +53,7 @@ export const ODD_PIECES: readonly string[] = [
   '\u{1f600}',
 ];
 
-/** A text with a few places changed: cut out, doubled, put elsewhere, or replaced by something odd. */
+/** Changes a few positions of a text: deletes, duplicates, moves or replaces parts. */
 export function mutatedText(text: string, most = 4): fc.Arbitrary<string> {
   const place = fc.nat(text.length);
   const edit = fc.record({
@@ -96,7 +96,7 @@ export function mutatedText(text: string, most = 4): fc.Arbitrary<string> {
 
 type Plain = null | boolean | number | string | readonly Plain[] | { readonly [key: string]: Plain };
 
-/** What may stand where something else was expected. */
+/** Unexpected values. */
 export const ODD_VALUES: readonly Plain[] = [
   null,
   true,
@@ -133,7 +133,7 @@ const proto: Plain = JSON.parse(
   '{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}}',
 ) as Plain;
 
-/** A JSON value with a few of its values replaced, removed, renamed or added to. */
+/** Replaces, removes, renames or adds a few values of a JSON value. */
 export function mutatedJson(value: unknown, most = 3): fc.Arbitrary<unknown> {
   const edit = fc.record({
     steps: fc.array(fc.nat(1_000), { minLength: 1, maxLength: 8 }),
@@ -194,7 +194,7 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Some place in the value: what holds it, and the key there. */
+/** Returns a random position in the value: the parent and the key. */
 function walk(holder: object, steps: readonly number[]): readonly [object, string | number] {
   let place: object = holder;
   let at: string | number = 'root';
@@ -209,7 +209,7 @@ function walk(holder: object, steps: readonly number[]): readonly [object, strin
   return [place, at];
 }
 
-/** A line of a journal whose checksum is right, so that its content is looked at. */
+/** Returns a journal line with a correct checksum, so that its content is read. */
 export function checkedLine(entry: unknown): string {
   return checkedText(JSON.stringify(entry));
 }
@@ -218,7 +218,7 @@ export function checkedText(json: string): string {
   return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 }
 
-/** JSON nested so deeply that a careless walk over it ends the program. */
+/** Returns JSON that is nested so deeply that unlimited recursion would end the program. */
 export function deepJson(levels: number): string {
   return `${'{"a":['.repeat(levels)}1${']}'.repeat(levels)}`;
 }

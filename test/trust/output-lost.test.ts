@@ -8,15 +8,15 @@ import { SecretWorkspace } from './secret-workspace.ts';
 
 const NO_SPACE = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
 
-/** Takes nothing. */
+/** A stream that accepts no data. */
 class Full extends Writable {
   override _write(_chunk: Buffer, _encoding: BufferEncoding, done: (error: Error) => void): void {
     done(NO_SPACE);
   }
 }
 
-describe('a result that cannot be written', () => {
-  it('is told, and does not end a run in the middle of its writes', async () => {
+describe('output that cannot be written', () => {
+  it('is reported, and does not end a run during its writes', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { cwd, env } = { cwd: workspace.root, env: workspace.env };
     const { code, stderr } = await command(['apply', '--auto-approve'], { cwd, env, stdout: new Full() });
@@ -28,8 +28,8 @@ describe('a result that cannot be written', () => {
   });
 });
 
-describe('a mistake of ours that nothing catches', () => {
-  it('is reported without the secrets it names', async () => {
+describe('uncaught internal error', () => {
+  it('is reported without secrets in its message', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const stderr = new PassThrough().setEncoding('utf8');
     const ended = Promise.withResolvers<number>();

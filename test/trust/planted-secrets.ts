@@ -1,4 +1,4 @@
-/** Each has a core of letters and digits, which stays recognisable whatever is cut off, wrapped or escaped around it. */
+/** Each has a core of letters and digits, which can be recognized after truncation, wrapping or escaping. */
 export interface Planted {
   readonly name: string;
   readonly text: string;
@@ -11,7 +11,7 @@ function planted(name: string, core: string, around: (core: string) => string): 
 
 export const API_KEY = planted('API_KEY', 'Qz1apikeyW8vu3', (core) => `vf/live+"${core}'\\%=&?`);
 
-/** One for each place and each kind of text that is apt to be spelt differently on its way out. */
+/** One secret for each location and each kind of text that may be encoded differently in the output. */
 export const places = {
   llmKey: planted('LLM_KEY', 'Qz2llmkeyT5rk9', (core) => `sk-"${core}"\\'end'`),
   header: planted('HEADER', 'Qz3headerM4xp7', (core) => `tok/${core}+a==&b=%41#`),
@@ -29,7 +29,7 @@ export const places = {
 
 export const everySecret: readonly Planted[] = [API_KEY, ...Object.values(places)];
 
-/** Where a secret stands in what was written, in any spelling; undefined where it does not. */
+/** Returns the position of a secret in a text, in any encoding; undefined if there is none. */
 export function leakIn(output: string, secrets: readonly Planted[] = everySecret): string | undefined {
   const together = output.replace(/\s+/g, '');
   const lower = together.toLowerCase();
@@ -50,7 +50,7 @@ export function leakIn(output: string, secrets: readonly Planted[] = everySecret
   return undefined;
 }
 
-/** The core in base64 at every offset that it may have, without the characters that its neighbours decide. */
+/** Yields the core in base64 at every possible offset, without the characters that its neighbors determine. */
 function* spellings(core: string): Generator<readonly [string, string]> {
   yield ['plain', core];
   yield ['hex', Buffer.from(core).toString('hex')];

@@ -49,7 +49,7 @@ metadata: { name: someone }
 spec: { email: { $join: [{ $env: MAILBOX, default: someone }, example.com], separator: "@" }, role: member, agent_ids: [{ $ref: Agent/a }] }
 `;
 
-/** As many secrets as a failure needs: each costs a slow hash in every run. */
+/** As many secrets as a failure needs, because each costs a slow hash in every run. */
 const FEW = `apiVersion: voxform/v1
 kind: Agent
 metadata: { name: a }
@@ -64,11 +64,11 @@ metadata: { name: hook }
 spec: { url: "https://example.com", payload: { data: { auth: { $secret: PAYLOAD } } } }
 `;
 
-/** A project full of secrets, before a platform that repeats all that it hears. */
+/** A project full of secrets, with a platform that repeats everything that it receives. */
 export class SecretWorkspace implements AsyncDisposable {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-trust-')));
   readonly platform: EchoPlatform;
-  /** The secrets of the environment; the others are in files. */
+  /** The secrets in the environment. The others are in files. */
   readonly env: Record<string, string> = {};
 
   static async open({ few = false }: { readonly few?: boolean } = {}): Promise<SecretWorkspace> {
@@ -105,7 +105,7 @@ workspaces:
     });
   }
 
-  /** Makes a state, with something that has no secret: without one, each plan has another salt and hashes all of them again. */
+  /** Creates a state without secrets. Without a state, each plan has a new salt and hashes all secrets again. */
   async begin(): Promise<void> {
     this.write({
       'manifests/first.yaml': 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: first }\nspec: { name: x }\n',
@@ -128,18 +128,21 @@ workspaces:
     return command(args, { cwd: this.root, env: this.env, ...options });
   }
 
-  /** Everything under the project but the secrets themselves, by path: no manifest says one in clear either. */
+  /** Returns all files of the project except the secrets, by path. Manifests contain no literal secret either. */
   written(): Map<string, string> {
     return new Map([...contentsOf(this.root)].filter(([name]) => !/^secrets\b/.test(name)));
   }
 
-  /** The world as the platform keeps it in its file: all that it was sent. */
+  /** Returns the world in the platform's file, with everything that it received. */
   async platformKeeps(): Promise<string> {
     await this.platform[Symbol.asyncDispose]();
     return readFileSync(path.join(this.#elsewhere, DATA_FILE), 'utf8');
   }
 
-  /** Ends the platform, and says where a secret stands in any file that was written; of the platform's own, where a provider key does. */
+  /**
+   * Stops the platform, and returns the positions of secrets in all written files; in the platform's file, only of
+   * provider keys.
+   */
   async leaksInFiles(): Promise<string[]> {
     await this.platform[Symbol.asyncDispose]();
     const leaks = [...this.written()].flatMap(([name, text]) => told(name, leakIn(text)));
@@ -156,7 +159,7 @@ workspaces:
   }
 }
 
-/** All files of a folder, by path. */
+/** Returns all files of a folder, by path. */
 function contentsOf(folder: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

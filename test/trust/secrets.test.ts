@@ -8,7 +8,7 @@ import { SecretWorkspace } from './secret-workspace.ts';
 const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
 const VOLUMES: readonly (readonly string[])[] = [[], ['-v'], ['--log-format', 'json', '-v']];
 
-/** Runs a command and says where a secret got out. */
+/** Runs a command and returns the positions of leaked secrets. */
 async function leaksOf(workspace: SecretWorkspace, args: readonly string[], exit = 0): Promise<string[]> {
   const { code, stdout, stderr } = await workspace.run(args);
   expect(code, `voxform ${args.join(' ')}: ${stderr}`).toBe(exit);
@@ -25,23 +25,23 @@ function collecting(workspace: SecretWorkspace) {
   return { leaks, tell };
 }
 
-describe('the search for secrets', () => {
+describe('search for secrets', () => {
   it.each([
-    { reason: 'as it is', of: (text: string) => `x ${text} y` },
+    { reason: 'unchanged', of: (text: string) => `x ${text} y` },
     { reason: 'in JSON in JSON', of: (text: string) => JSON.stringify(JSON.stringify({ text })) },
     { reason: 'in a URL', of: (text: string) => encodeURIComponent(text) },
-    { reason: 'in base64 of something longer', of: (text: string) => Buffer.from(`ab${text}`).toString('base64') },
-    { reason: 'in base64 of something else', of: (text: string) => Buffer.from(`a${text}c`).toString('base64url') },
+    { reason: 'in base64 of a longer text', of: (text: string) => Buffer.from(`ab${text}`).toString('base64') },
+    { reason: 'in base64 of another text', of: (text: string) => Buffer.from(`a${text}c`).toString('base64url') },
     { reason: 'in hex', of: (text: string) => Buffer.from(text).toString('hex').toUpperCase() },
     { reason: 'wrapped', of: (text: string) => text.replace(/(.{9})/g, '$1\n    ') },
-  ])('finds one $reason', ({ of }) => {
+  ])('finds a secret $reason', ({ of }) => {
     for (const { text } of everySecret) expect(leakIn(of(text))).toBeDefined();
     expect(leakIn('nothing of it')).toBeUndefined();
   });
 });
 
-describe('no secret gets out', () => {
-  it('of any command, in any form, at any volume', async () => {
+describe('redaction of the output', () => {
+  it('covers any command, in any form, at any verbosity', async () => {
     await using workspace = await SecretWorkspace.open();
     const { leaks, tell } = collecting(workspace);
     await workspace.begin();
@@ -55,12 +55,12 @@ describe('no secret gets out', () => {
     await tell('state', 'list', '--output', 'json');
     for (const address of ['Agent/a', 'Webhook/hook', 'PhoneNumber/line']) await tell('state', 'show', address);
     for (const form of ['text', 'markdown']) await tell('drift', '--output', form);
-    // Else the search of the platform's file would prove nothing.
+    // Otherwise the search of the platform's file would prove nothing.
     expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('of drift and of changes, in any form', { tags: ['long'] }, async () => {
+  it('covers drift and changes, in any form', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { leaks, tell } = collecting(workspace);
     await tell('apply', '--auto-approve');
@@ -86,12 +86,12 @@ describe('no secret gets out', () => {
     });
     await tell('plan', '-v', '--output', 'json', '--out', 'last.plan');
     await tell('apply', '-v', '--auto-approve', '--output', 'json', '--allow-large-change');
-    // Else the search of the platform's file would prove nothing.
+    // Otherwise the search of the platform's file would prove nothing.
     expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('once the manifest no longer says that it is one', { tags: ['long'] }, async () => {
+  it('covers a value that the manifest no longer declares as a secret', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open();
     await workspace.run(['apply', '--auto-approve']);
     workspace.write({
@@ -125,11 +125,11 @@ const json = { 'content-type': 'application/json' };
 const allOf = ({ method, path, authorization, body }: Parameters<Misbehaviour>[0]) =>
   `${method} ${path} Authorization: ${authorization} ${body} ${Buffer.from(authorization).toString('base64')} ${encodeURIComponent(body)}`;
 
-/** What a platform may answer that repeats the request to whoever sent it. */
+/** Responses of a platform that repeats the request. */
 const failures: readonly {
   readonly reason: string;
   readonly misbehave: (...exchange: Parameters<Misbehaviour>) => void;
-  /** It breaks the connection. */
+  /** Breaks the connection. */
   readonly breaks?: true;
 }[] = [
   {
@@ -148,26 +148,26 @@ const failures: readonly {
     },
   },
   {
-    reason: 'a refusal of the key that shows it',
+    reason: 'a rejection that contains the key',
     misbehave: ({ authorization }, response) => {
       response.writeHead(401, { 'content-type': 'text/plain', 'x-request-id': authorization.slice(7) });
       response.end(`no such key: Authorization: ${authorization}`);
     },
   },
   {
-    reason: 'a page that shows the request',
+    reason: 'an HTML page that contains the request',
     misbehave: (heard, response) => {
       response.writeHead(409, { 'content-type': 'text/html' });
       response.end(`<html><title>${allOf(heard).replaceAll('"', '&quot;')}</title><pre>${allOf(heard)}</pre></html>`);
     },
   },
   {
-    reason: 'JSON that breaks off',
+    reason: 'truncated JSON',
     misbehave: (heard, response) =>
       response.writeHead(200, json).end(`{"data": {"id": "1", "echo": ${JSON.stringify(allOf(heard))}`),
   },
   {
-    reason: 'text for a record',
+    reason: 'a string for a record',
     misbehave: (heard, response) =>
       response.writeHead(200, { 'content-type': heard.authorization.slice(0, 40) }).end(allOf(heard)),
   },
@@ -179,14 +179,14 @@ const failures: readonly {
     },
   },
   {
-    reason: 'a redirect that carries it along',
+    reason: 'a redirect with the request in its URL',
     misbehave: ({ authorization }, response) => {
       const location = `https://${encodeURIComponent(authorization)}@example.com/?${authorization}`;
       response.writeHead(307, { location }).end();
     },
   },
   {
-    reason: 'a cut in the middle',
+    reason: 'a response cut in the middle',
     breaks: true,
     misbehave: (heard, response) => {
       response.writeHead(200, { ...json, 'content-length': '100000' });
@@ -194,15 +194,15 @@ const failures: readonly {
     },
   },
   {
-    reason: 'bytes that are no HTTP',
+    reason: 'bytes that are not HTTP',
     breaks: true,
     misbehave: (heard, response) =>
       response.socket?.end(`HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`),
   },
 ];
 
-describe('no secret gets out of a failure', () => {
-  it.each(failures)('$reason', { tags: ['long'] }, async ({ misbehave, breaks }) => {
+describe('redaction of failures', () => {
+  it.each(failures)('covers $reason', { tags: ['long'] }, async ({ misbehave, breaks }) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { platform } = workspace;
     platform.misbehave = (heard, response) => {
@@ -217,7 +217,7 @@ describe('no secret gets out of a failure', () => {
     leaks.push(
       ...(await leaksOf(workspace, ['apply', '--auto-approve', '--output', 'json', '--log-format', 'json'], 1)),
     );
-    // A read that breaks off is tried again and again, with pauses: the words are those of a write.
+    // A read that breaks off is retried with pauses, so this message is about a write.
     if (breaks !== true) {
       platform.misbehave = (heard, response) => {
         misbehave({ ...heard, body: heard.body || '{}' }, response);
@@ -228,12 +228,12 @@ describe('no secret gets out of a failure', () => {
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 
-  it('of our own, whatever the mistake says', { tags: ['long'] }, async () => {
+  it('covers our own errors, with any message', { tags: ['long'] }, async () => {
     await using workspace = await SecretWorkspace.open();
     await workspace.begin();
     const quoting = everySecret.map(({ text }) => text).join(' and the next secret ');
     for (const volume of VOLUMES) {
-      // The last time that the clock is asked is after the secrets were read.
+      // The last use of the clock is after the secrets were read.
       let calls = 0;
       const counted = await workspace.run(['plan', ...volume], {
         now: () => {
@@ -256,7 +256,7 @@ describe('no secret gets out of a failure', () => {
   });
 });
 
-describe('a key from elsewhere', () => {
+describe('external key', () => {
   it.each([
     {
       reason: 'VOXFORM_API_KEY over the project',
@@ -271,7 +271,7 @@ describe('a key from elsewhere', () => {
       key: `{ $env: X, default: ${JSON.stringify(API_KEY.text)} }`,
     },
     { reason: 'a list, which is refused', env: {}, key: `[${JSON.stringify(API_KEY.text)}]` },
-  ])('is shown nowhere: $reason', async ({ reason, env, key }) => {
+  ])('is never printed: $reason', async ({ reason, env, key }) => {
     const isTaken = !reason.endsWith('refused');
     await using workspace = await SecretWorkspace.open();
     delete workspace.env.API_KEY;
@@ -295,8 +295,8 @@ describe('a key from elsewhere', () => {
   });
 });
 
-describe('a secret too short to be struck out of every word', () => {
-  it('is still shown nowhere, not even in what the platform says', async () => {
+describe('secret too short to be redacted everywhere', () => {
+  it('is still never printed, not even in messages of the platform', async () => {
     await using workspace = await SecretWorkspace.open();
     workspace.env.PIN = '7q1z';
     workspace.write({
@@ -314,7 +314,7 @@ describe('a secret too short to be struck out of every word', () => {
   });
 });
 
-describe('a password in an address', () => {
+describe('password in an address', () => {
   it.each([
     { reason: 'of the project', url: `https://someone:${places.llmKey.core}@example.com`, env: {} },
     {
@@ -328,7 +328,7 @@ describe('a password in an address', () => {
       env: { ADDRESS: `https://${places.llmKey.core}@example.com/x y` },
     },
     {
-      reason: 'with another mistake in it',
+      reason: 'with another mistake',
       url: 'https://example.com',
       env: { VOXFORM_BASE_URL: `ftp://someone:${places.llmKey.core}@example.com/` },
     },
@@ -344,8 +344,8 @@ describe('a password in an address', () => {
   });
 });
 
-describe('the name of a secret', () => {
-  it('is no path, not even in a saved plan that was tampered with', async () => {
+describe('name of a secret', () => {
+  it('is not a path, even in a tampered saved plan', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
     workspace.write({ 'outside-of-secrets': 'not meant to be sent' });
     await workspace.run(['plan', '--out', 'a.plan']);
@@ -357,7 +357,7 @@ describe('the name of a secret', () => {
     expect(stderr).toContain('is not a valid secret name');
   });
 
-  it.each(['constructor', 'toString', '__proto__'])('is not found where nobody set it: %s', async (name) => {
+  it.each(['constructor', 'toString', '__proto__'])('is not found if it is unset: %s', async (name) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     for (const form of ['$secret', '$env']) {
       workspace.write({

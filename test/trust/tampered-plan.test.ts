@@ -5,10 +5,10 @@ import { SecretWorkspace } from './secret-workspace.ts';
 
 type Change = (resource: PlannedResource) => object;
 
-describe('a saved plan whose digest was worked out anew', () => {
+describe('saved plan with a recomputed digest', () => {
   it.each<{ reason: string; change: Change; said: string }>([
     {
-      reason: 'a secret that the plan did not look at',
+      reason: 'a secret that the plan did not read',
       change: ({ desired }) => ({ desired: { ...desired, name: { $secret: 'API_KEY' } } }),
       said: 'the secret "API_KEY" without its fingerprint in Agent/a',
     },
@@ -18,24 +18,24 @@ describe('a saved plan whose digest was worked out anew', () => {
       said: 'an unresolved variable in Agent/a',
     },
     {
-      reason: 'a field that there is not',
+      reason: 'an unknown field',
       change: ({ desired }) => ({ desired: { ...desired, nmae: 'x' } }),
       said: 'unknown field "nmae"',
     },
     {
-      reason: 'a value over its limit',
+      reason: 'a value above its limit',
       change: ({ desired }) => ({ desired: { ...desired, name: 'x'.repeat(256) } }),
       said: 'name must be a string of at most 255 characters',
     },
     { reason: 'another kind', change: () => ({ kind: 'Webhook' }), said: 'the address "Agent/a"' },
-    { reason: 'a kind that there is not', change: () => ({ kind: 'Robot' }), said: 'unknown kind Robot' },
+    { reason: 'an unknown kind', change: () => ({ kind: 'Robot' }), said: 'unknown kind Robot' },
     { reason: 'no name', change: () => ({ address: 'Agent/' }), said: 'the address "Agent/"' },
     {
-      reason: 'one resource twice',
+      reason: 'a duplicate resource',
       change: () => ({ address: 'Webhook/hook', kind: 'Webhook' }),
       said: 'Webhook/hook twice',
     },
-  ])('is refused before anything is asked or written: $reason', async ({ change, said }) => {
+  ])('is refused before any request or write: $reason', async ({ change, said }) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     expect((await workspace.run(['plan', '--out', 'a.plan'])).code).toBe(0);
     const plan = JSON.parse(workspace.written().get('a.plan') ?? '') as PlanDocument;
