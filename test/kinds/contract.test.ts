@@ -6,17 +6,17 @@ import { actionsIn, at, Bench } from '../engine/bench.ts';
 import { lineOf, manifest, TemporaryProject } from '../project/temporary-project.ts';
 
 interface Sample {
-  /** Every field of the kind, as a manifest has them; a secret wherever a text is free. */
+  /** A spec with every field of the kind. Free strings are secrets. */
   readonly spec: string;
-  /** The same with one field changed that no endpoint can change, where there is one. */
+  /** The same spec with a change that no endpoint supports, if there is one. */
   readonly fixed?: string;
-  /** The same with one field changed that an update carries. */
+  /** The same spec with a change that an update can apply. */
   readonly edited?: string;
-  /** What the dashboard must have before the API can do its part. */
+  /** Prepares the dashboard for the API. */
   prepare?(w: Bench): void;
-  /** What the dashboard must do afterwards. */
+  /** Performs the remaining steps in the dashboard. */
   finish?(w: Bench): void;
-  /** Texts of the sample that are secret. */
+  /** The secret strings of the sample. */
   readonly secrets: readonly string[];
 }
 
@@ -115,12 +115,12 @@ async function applied(kind: string): Promise<{ w: Bench; desired: readonly Reso
   return { w, desired, sample };
 }
 
-it('has a sample of every kind', () => {
+it('the contract has a sample of every kind', () => {
   expect(Object.keys(samples)).toEqual([...kinds.keys()]);
 });
 
-describe.each([...kinds.values()])('the kind $name', (kind) => {
-  it('has nothing to do once applied, and sends nothing again', { tags: ['long'] }, async () => {
+describe.each([...kinds.values()])('kind $name', (kind) => {
+  it('has no changes after an apply, and sends nothing again', { tags: ['long'] }, async () => {
     const { w, desired } = await applied(kind.name);
     w.requests();
     expect(actionsIn(await w.plan(desired))).toEqual([]);
@@ -129,7 +129,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     expect(w.writes).toEqual([]);
   });
 
-  it('is taken under management without a write, where it is as declared already', async () => {
+  it('is imported without a write if it matches the manifest', async () => {
     const { w, desired } = await applied(kind.name);
     const id = at(await w.plan(desired), `${kind.name}/x`).id ?? '';
     const named = desired.map((resource) => ({ ...resource, id }));
@@ -142,7 +142,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     expect(actionsIn(await w.plan(named))).toEqual([]);
   });
 
-  it('updates what an update carries', async () => {
+  it('updates the fields that an update can change', async () => {
     const { w, sample } = await applied(kind.name);
     expect(sample.edited === undefined, 'a kind with an update has a field that it changes').toBe(
       kind.update === undefined,
@@ -155,21 +155,21 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('is left as it is by a change that no endpoint makes', async () => {
+  it('is unchanged by a change that no endpoint supports', async () => {
     const { w, sample } = await applied(kind.name);
     const hasFixed = Object.values(kind.fields).some((rule) => rule.immutable);
     expect(sample.fixed !== undefined).toBe(hasFixed);
     if (sample.fixed === undefined) return;
     w.requests();
     const desired = await load(kind.name, sample.fixed);
-    // Where the API creates none, the other record that is meant is made by hand.
+    // If the API cannot create it, the test creates the other record.
     const action = kind.create === undefined ? 'manual' : 'blocked';
     expect(actionsIn(await w.plan(desired))).toEqual([`${action} ${kind.name}/x`]);
     await w.apply(desired);
     expect(w.writes).toEqual([]);
   });
 
-  it('lets no secret into plan, report, drift or state', async () => {
+  it('reveals no secret in plan, report, drift or state', async () => {
     const { w, desired, sample } = await applied(kind.name);
     const texts = [
       await w.plan(desired),
@@ -182,11 +182,11 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     for (const secret of sample.secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
     const sent = JSON.stringify(w.emulator.world.toData());
     for (const secret of sample.secrets) {
-      if (secret !== env.HIDDEN || kind.name !== 'Agent') expect(sent, 'it was sent all the same').toContain(secret);
+      if (secret !== env.HIDDEN || kind.name !== 'Agent') expect(sent, 'the secret was sent').toContain(secret);
     }
   });
 
-  it('reports an unknown key with its position, and suggests the key that was meant', async () => {
+  it('reports an unknown key with its position, and suggests the intended one', async () => {
     const [field = ''] = Object.keys(kind.spec.shape);
     const misspelt = `${field}x`;
     using project = new TemporaryProject({ 'manifests/x.yaml': manifest(kind.name, 'x', `${misspelt}: 1`) });
@@ -205,7 +205,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     expect(kind.description).toMatch(/\.$/);
   });
 
-  it('leads to other records by fields that hold their ids, and can be listed if it does', () => {
+  it('refers to other records by fields with their ids, and can be listed if it does', () => {
     const ways = Object.keys(kind.routes?.ways ?? {});
     expect(ways.filter((path) => !kinds.has(kind.fields[path]?.refersTo ?? ''))).toEqual([]);
     expect(ways.length === 0 || kind.list !== undefined).toBe(true);

@@ -5,7 +5,7 @@ import type { ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';
 import { agentKind as agent, kindOf, numberKind as number, userKind as user } from '../engine/pure/facts.ts';
 
-describe("each kind's own equality", () => {
+describe('equality of each kind', () => {
   it.each([
     ['PhoneNumber', 'nickname', ' Desk ', 'Desk', true, 'nobody can put blanks back by hand'],
     ['PhoneNumber', 'nickname', 'Desk', 'desk', false, 'case counts in a name'],
@@ -24,12 +24,12 @@ describe("each kind's own equality", () => {
 
 describe('phone numbers', () => {
   it.each([
-    { a: '+49301234', b: '49301234', same: true, reason: 'the plus gets lost in a JSON number' },
+    { a: '+49301234', b: '49301234', same: true, reason: 'a JSON number loses the plus' },
     { a: '+49 (30) 12-34.', b: '49301234', same: true, reason: 'separators do not count' },
-    { a: '0049301234', b: '49301234', same: true, reason: 'leading zeros get lost in a JSON number' },
+    { a: '0049301234', b: '49301234', same: true, reason: 'a JSON number loses leading zeros' },
     { a: '+49301234', b: '+49301243', same: false, reason: 'other digits' },
-    { a: '0', b: '00', same: true, reason: 'zeros alone are one zero' },
-    { a: '+1', b: '+10', same: false, reason: 'zeros at the end count' },
+    { a: '0', b: '00', same: true, reason: 'several zeros equal one zero' },
+    { a: '+1', b: '+10', same: false, reason: 'trailing zeros count' },
   ])('$a and $b: $same, because $reason', ({ a, b, same }) => {
     const key = number.naturalKey?.({ number: a })?.key;
     expect(key === number.naturalKeyOf?.({ id: 'N1', number: b })).toBe(same);
@@ -37,12 +37,12 @@ describe('phone numbers', () => {
     expect(number.naturalKeyOf?.({ id: 'N1', number: Number(b.replace(/\D/g, '')) }) === key).toBe(same);
   });
 
-  it('have no key while the number is not known', () => {
+  it('have no key while the number is unknown', () => {
     expect(number.naturalKey?.({})).toBeUndefined();
     expect(number.naturalKey?.({ number: new Secret('N', '1') })).toBeUndefined();
   });
 
-  it('say which link is to be made, and to what', () => {
+  it('name the required link and its target', () => {
     const record = { number: '+49301234', nickname: 'Desk' };
     const step = (path: string, after: string) => number.manualChangeStep?.({ path, record, before: undefined, after });
     expect(step('inbound_agent_id', 'Agent/a (A1)')).toBe(
@@ -104,21 +104,21 @@ describe('agents', () => {
       standing: 'current',
     },
     {
-      reason: 'a version without dates says nothing of the gap',
+      reason: 'a version without dates proves nothing',
       record: { id: 'A1', version: 3 },
       standing: 'unclear',
     },
     {
-      reason: 'when it was edited is not shown',
+      reason: 'the time of the edit is not shown',
       record: { id: 'A1', version: 3, published_at: '2030-01-01T00:00:00+00:00', updated_at: null },
       standing: 'unclear',
     },
-    { reason: 'when it was published is not shown', record: { ...draft, version: 3 }, standing: 'unclear' },
-  ])('$reason', ({ record, standing }) => {
+    { reason: 'the time of the publication is not shown', record: { ...draft, version: 3 }, standing: 'unclear' },
+  ])('have the publication status: $reason', ({ record, standing }) => {
     expect(agent.publishing?.draftStatus(record)).toBe(standing);
   });
 });
 
-it('says how to add a knowledge base', () => {
+it('explains how to add a knowledge base', () => {
   expect(lookups.get('KnowledgeBase')?.manualAddStep('FAQ')).toBe('In the dashboard, add the knowledge base "FAQ"');
 });

@@ -70,8 +70,8 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('a program that uses voxform', () => {
-  it('warns in the plan that the state is older, and refuses to write', async () => {
+describe('program that uses voxform', () => {
+  it('gets a warning in the plan that the state is older, and cannot write', async () => {
     await using given = await setting();
     const { project, folder, emulator } = given;
     await apply(await plan(project));
@@ -87,7 +87,7 @@ describe('a program that uses voxform', () => {
     expect(await apply(planned, { allowOlderState: true })).toMatchObject({ complete: true });
   });
 
-  it('plans, applies what it planned, and finds nothing to do then', async () => {
+  it('plans, applies the plan, and then finds no changes', async () => {
     await using given = await setting();
     const { project, emulator, log } = given;
     const reads: number[] = [];
@@ -124,7 +124,7 @@ describe('a program that uses voxform', () => {
     expect(log.some(({ level, message }) => level === 'debug' && message.startsWith('POST '))).toBe(true);
   });
 
-  it('applies a plan that it kept as text, unless it was edited or the state moved on', async () => {
+  it('applies a plan that it stored as JSON, unless the plan was edited or the state changed', async () => {
     await using given = await setting();
     const { project } = given;
     const text = JSON.stringify((await plan(project)).document);
@@ -139,7 +139,7 @@ describe('a program that uses voxform', () => {
     expect(given.writes()).toBe(2);
   });
 
-  it('tells what the published versions of an agent did to its calls', async () => {
+  it("gets the impact of an agent's published versions on its calls", async () => {
     await using made = await setting();
     const { project, emulator } = made;
     await apply(await plan(project));
@@ -199,7 +199,7 @@ describe('a program that uses voxform', () => {
     expect((await apply(planned, { allowLargeChange: true })).complete).toBe(true);
   });
 
-  it('gives diagnostics with places, and errors that name no secret', async () => {
+  it('gets diagnostics with positions, and errors that contain no secret', async () => {
     await using given = await setting({
       'manifests/more.yaml': agentManifest('day').replace('name: day', 'nam: day'),
     });
@@ -220,13 +220,13 @@ describe('a program that uses voxform', () => {
     expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/nobody-may-see/);
   });
 
-  it('ends a call when its signal says so', async () => {
+  it('aborts a call with its signal', async () => {
     await using given = await setting();
     const { project } = given;
     const controller = new AbortController();
     const planned = await plan(project);
     const reason = new Error('enough');
-    // The first one has reached the platform by then, and is finished.
+    // The first request has reached the platform by then, and is completed.
     given.emulator.world.onWrite = () => controller.abort(reason);
     const applied = await apply(planned, { concurrency: 1, signal: controller.signal });
     expect(applied).toMatchObject({ complete: false, interrupted: true });

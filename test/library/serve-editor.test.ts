@@ -12,7 +12,7 @@ import { serveEditor } from '../../src/library.ts';
 import { editedProject, misspelt } from '../editor/edited-project.ts';
 
 describe('serveEditor', () => {
-  it('serves an editor in this process, which goes on when the editor leaves', async () => {
+  it('runs a language server in this process, which continues when the editor disconnects', async () => {
     const text = misspelt.replace('  nmae: day\n', '  nmae: { $env: constructor }\n');
     await using folder = await editedProject({ 'manifests/a.yaml': text });
     const [input, output] = [new PassThrough(), new PassThrough()];
@@ -32,7 +32,7 @@ describe('serveEditor', () => {
   });
 
   it.each(['signal', 'input'] as const)(
-    'ends with its %s, and says that the editor did not shut it down',
+    'ends with its %s, and reports that the editor did not shut it down',
     async (end) => {
       const [input, output, abort] = [new PassThrough(), new PassThrough(), new AbortController()];
       const served = serveEditor({ input, output, signal: abort.signal });

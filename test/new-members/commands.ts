@@ -1,6 +1,6 @@
 import { command } from '../trust/in-process.ts';
 
-/* Gives each command that its parent sends, with the sources beside it. */
+/* Executes each command that its parent sends, with the sources beside it. */
 
 interface Asked {
   readonly id: number;

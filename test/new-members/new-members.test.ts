@@ -10,7 +10,7 @@ import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import type { CommandResult } from '../trust/in-process.ts';
 import { startVoicePlatform, type VoicePlatform } from './voice-platform.ts';
 
-/** One file and one line each, and nothing else. */
+/** One file and one line per member, and nothing else. */
 const members = [
   {
     file: 'state/backends/memory.ts',
@@ -49,14 +49,14 @@ function addTo(source: string, { file, from, line, entry }: (typeof members)[num
   writeFileSync(index, `${line}\n${after}`);
 }
 
-/** Gives commands of the copy in one process: loading its sources takes far longer than most of them do. */
+/** Executes commands of the copy in one process, because loading its sources takes far longer than most commands. */
 const COMMANDS = ['test/new-members/commands.ts', 'test/trust/in-process.ts'] as const;
 
 let copy: Folder;
 let commands: ChildProcess;
 let platform: VoicePlatform;
 let workspaceId: string;
-/** What the compiler says. It works while the commands run. */
+/** The output of the compiler, which works while the commands run. */
 
 beforeAll(async () => {
   copy = await temporaryFolder();
@@ -90,14 +90,14 @@ function compile(): Promise<string> {
 
 const asked: ((result: CommandResult) => void)[] = [];
 
-/** What a command of the copy ends with. */
+/** Returns the result of a command of the copy. */
 function commandIn(cwd: string, args: readonly string[]): Promise<CommandResult> {
   const { promise, resolve } = Promise.withResolvers<CommandResult>();
   commands.send({ id: asked.push(resolve) - 1, args, cwd, env: { HOME: copy.root, API_KEY: 'key' } });
   return promise;
 }
 
-/** What it prints. */
+/** Returns the output of a command. */
 async function run(project: string, ...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await commandIn(project, args);
   expect(code, stderr).toBe(0);
@@ -115,8 +115,8 @@ function projectWith(name: string, manifest: string, state = ''): string {
 
 const VOICE = 'kind: Voice\nmetadata: { name: deep }\nspec: { name: Deep, pitch: -2 }';
 
-describe('a new member is one file and one line', () => {
-  it('as a kind, which every command knows', async () => {
+describe('new member of one file and one line', () => {
+  it('is a kind that every command supports', async () => {
     const project = projectWith('kind', VOICE);
     const voxform = (...args: readonly string[]) => run(project, ...args);
     await exec(process.execPath, [path.join(copy.root, 'scripts/schemas.ts')]);
@@ -157,13 +157,13 @@ describe('a new member is one file and one line', () => {
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
   });
 
-  it('as a state backend, which holds the state of an apply', async () => {
+  it('is a state backend that stores the state of an apply', async () => {
     const project = projectWith('backend', VOICE.replaceAll('eep', 'ry'), ', state: { backend: memory, name: shared }');
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
   });
 
-  it('as an output format, which --output takes, --help names and errors have', async () => {
+  it('is an output format that --output accepts, --help lists and errors use', async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
     const [plan, failed, help] = await Promise.all([
       run(project, 'plan', '--output', 'titles'),
@@ -175,7 +175,7 @@ describe('a new member is one file and one line', () => {
     expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
   });
 
-  it('as each of them, for the compiler', async () => {
+  it('is valid for the compiler', async () => {
     expect(await compile()).toBe('');
   });
 });

@@ -1,6 +1,6 @@
 import type { ReportFormat } from '../../src/output/formats/format.ts';
 
-/** A sixth format: a title each. */
+/** A sixth format: one title each. */
 export const format: ReportFormat = {
   report: ({ type, document }) => `${type} of ${document.workspace}: ${JSON.stringify(document.summary)}\n`,
   reportSet: ({ reports }) => `${reports.length} plans\n`,

@@ -10,7 +10,7 @@ export interface VoicePlatform extends AsyncDisposable {
   readonly voices: ReadonlyMap<string, Voice>;
 }
 
-/** Serves voices, and passes all other requests on. */
+/** Serves voices, and forwards all other requests. */
 export async function startVoicePlatform(behind: string): Promise<VoicePlatform> {
   const voices = new Map<string, Voice>();
   const server = createServer(async (request, response) => {

@@ -7,7 +7,7 @@ const record = z.looseObject({ id: z.string().min(1), name: z.string(), pitch: z
 
 const voices = (client: PlatformClient) => client.collection('voices', () => record);
 
-/** A fifth kind: listed, created and updated, and known by its name. */
+/** A fifth kind: listed, created and updated, and identified by its name. */
 export const voice: Kind = {
   name: 'Voice',
   dashboardKey: 'voice',

@@ -44,7 +44,7 @@ function holds(text: string, data: CelValue = {}, labels: CelValue = {}): unknow
   return typeof result === 'object' ? `${result.message} @${result.offset}` : result;
 }
 
-describe('a condition', () => {
+describe('condition', () => {
   const agent = {
     name: 'Ann',
     retries: 3,
@@ -100,28 +100,28 @@ describe('a condition', () => {
     ['-spec.retries < 0 && -(1.5) < 0.0', true],
     ['// a comment\n spec.retries == 3', true],
     ['spec.retries == 3 // a comment', true],
-  ])('%s', (text, expected) => {
+  ])('gives the expected result: %s', (text, expected) => {
     expect(holds(text, agent)).toBe(expected);
   });
 
   it.each<[reason: string, text: string, expected: string]>([
-    ['a field that is not set', 'spec.url == "x"', 'spec.url is not set; test it first: has(spec.url) @5'],
+    ['an unset field', 'spec.url == "x"', 'spec.url is not set; test it first: has(spec.url) @5'],
     [
       'a field below it',
       'spec.payload.deep.x == 1',
       'spec.payload.deep is not set; test it first: has(spec.payload.deep) @13',
     ],
-    ['an item that is not there', 'spec.items[7] == "x"', 'spec.items[7] is not set @10'],
+    ['an item beyond the list', 'spec.items[7] == "x"', 'spec.items[7] is not set @10'],
     ['a division by zero', '1 / (spec.retries - 3) == 1', 'division by zero @2'],
-    ['text that is no number', 'int(spec.name) == 1', 'the string is not a whole number @0'],
-    ['values of the wrong sort', 'spec.payload.n.contains("x")', 'contains does not accept an int and a string @15'],
-    ['neither true nor false', 'spec.payload.n', 'spec.payload.n is neither true nor false @13'],
+    ['text that is not a number', 'int(spec.name) == 1', 'the string is not a whole number @0'],
+    ['values of the wrong type', 'spec.payload.n.contains("x")', 'contains does not accept an int and a string @15'],
+    ['a result that is not a boolean', 'spec.payload.n', 'spec.payload.n is neither true nor false @13'],
     ['an unknown time zone', 'now.getHours(spec.name) == 1', 'unknown time zone "Ann" @4'],
   ])('has no result for %s', (_, text, expected) => {
     expect(holds(text, agent)).toBe(expected);
   });
 
-  it('goes by the other side where one has no result', () => {
+  it('uses the other operand if one has no result', () => {
     expect(holds('spec.url == "x" || spec.retries == 3', agent)).toBe(true);
     expect(holds('spec.url == "x" && spec.retries == 4', agent)).toBe(false);
     expect(holds('spec.url == "x" || spec.retries == 4', agent)).toMatch(/^spec.url is not set/);
@@ -129,7 +129,7 @@ describe('a condition', () => {
   });
 });
 
-describe('the check of a condition', () => {
+describe('check of a condition', () => {
   it.each<[text: string, problem: string | RegExp]>([
     ['spec.nmae == "x"', 'unknown field "nmae"; did you mean "name"?'],
     ['has(spec.calls.max)', 'unknown field "calls"; did you mean "call"?'],
@@ -167,13 +167,13 @@ describe('the check of a condition', () => {
     ['spec.name = "x"', 'not a CEL expression: unexpected "="'],
     ['true'.padEnd(4001), 'the rule is longer than 4000 characters'],
     [`${'('.repeat(1900)}true${')'.repeat(1900)}`, /nested too deeply|^true$/],
-  ])('%s', (text, problem) => {
+  ])('finds a problem: %s', (text, problem) => {
     const found = String(holds(text));
     if (typeof problem === 'string') expect(found).toBe(problem);
     else expect(found).toMatch(problem);
   });
 
-  it('finds every problem at once, each with its place', () => {
+  it('finds all problems at once, each with its position', () => {
     const condition = readCondition('spec.nmae == "x" || spec.retrys > 1', variables);
     expect(condition).toEqual({
       problems: [
@@ -184,7 +184,7 @@ describe('the check of a condition', () => {
   });
 });
 
-describe('a secret', () => {
+describe('secret', () => {
   it.each([
     'spec.url == "x"',
     'spec.url.startsWith("https://")',
@@ -199,24 +199,24 @@ describe('a secret', () => {
     'spec.payload.list.exists(x, x == "x")',
     'dyn(spec.url) == dyn(spec.url)',
     'spec.payload.list == spec.payload.list',
-  ])('is not told by %s', (text) => {
+  ])('is not revealed by %s', (text) => {
     const data = text.includes('{"') ? { url: SECRET } : { url: SECRET, payload: { list: [SECRET] } };
     expect(String(holds(text, data))).toMatch(/secret|not strings|does not accept/);
   });
 
-  it('can be asked for', () => {
+  it('can be tested for presence', () => {
     expect(
       holds('has(spec.key) && isSecret(spec.url) && !isSecret(spec.name)', { key: SECRET, url: SECRET, name: 'x' }),
     ).toBe(true);
   });
 
-  it('leaves the result open where a variable is not set', () => {
+  it('leaves the result open if a variable is not set', () => {
     expect(holds('spec.url == "x"', { url: UNSET })).toBeUndefined();
     expect(holds('isSecret(spec.url)', { url: UNSET })).toBe(false);
   });
 });
 
-describe('a hostile rule', () => {
+describe('hostile rule', () => {
   const many = Array.from({ length: 2000 }, (_, index) => `item ${index}`);
   const payload = Object.fromEntries(many.map((key) => [key, 1]));
 
@@ -238,11 +238,11 @@ describe('a hostile rule', () => {
     expect(holds(text, { items: many, name: 'x'.repeat(100_000), payload })).toMatch(/^the rule takes too many steps/);
   });
 
-  it('is refused with more regular expressions than anybody reads', () => {
+  it('is refused with too many regular expressions', () => {
     expect(holds(Array(21).fill('spec.name.matches("a")').join(' || '))).toContain('more than 20 regular expressions');
   });
 
-  it('leaves room for the rules of a team on long prompts', () => {
+  it("leaves enough budget for a team's rules on long prompts", () => {
     const text = '!spec.name.matches("(?i)(ask|request) (for )?(the |their |your )?(credit )?card number")';
     const condition = readCondition(text, variables);
     if ('problems' in condition) throw new Error(text);
@@ -253,13 +253,13 @@ describe('a hostile rule', () => {
   });
 });
 
-/** As the package's own evaluator has it: the same language, by another program. */
+/** Returns the result of the package's own evaluator, an independent implementation of the language. */
 function reference(text: string, data: Record<string, unknown>): unknown {
   const result = plan(celEnv({ funcs: strings }), parse(text))({ spec: data as never });
   return isCelError(result) ? 'no result' : result;
 }
 
-describe('the language', () => {
+describe('policy language', () => {
   const leaf = fc.constantFrom('spec.n', 'spec.m', '3', '0', '-7', 'size(spec.s)', 'size(spec.items)');
   const text = fc.constantFrom('spec.s', '"ab"', '""', 'spec.items[0]', 'spec.s.lowerAscii()');
   const { condition } = fc.letrec<{ condition: string; int: string }>((tie) => ({
@@ -288,13 +288,13 @@ describe('the language', () => {
     ),
   }));
 
-  it('has the results that the package itself has', { tags: ['long'] }, () => {
+  it('gives the same results as the package itself', { tags: ['long'] }, () => {
     const open = new Map<string, Type>([['spec', ANY]]);
     fc.assert(
       fc.property(condition, (rule) => {
         const data = { n: 5, m: -2, s: 'aBa', items: ['a', 'b', 'c'] };
         const read = readCondition(rule, open);
-        // Constants without a result, and comparisons without a point, are problems of the rule.
+        // Constants without a result, and comparisons without a decimal point, are problems of the rule.
         fc.pre(!('problems' in read));
         const { holds: ours } = read.evaluate({ spec: data }, 200_000);
         const theirs = reference(rule, { ...data, n: 5n, m: -2n });
@@ -305,7 +305,7 @@ describe('the language', () => {
     );
   });
 
-  it('never throws over what people write', () => {
+  it('never throws on any input', () => {
     const words = [
       'spec',
       '.',

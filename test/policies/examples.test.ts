@@ -36,7 +36,7 @@ async function openExample(): Promise<Example> {
 const MONDAY = new Date('2026-02-02T08:00:00Z');
 const FRIDAY = new Date('2026-01-30T13:30:00Z');
 
-/** The rules that object to the manifest of an example, in a plan of that day. */
+/** Returns the rules that the manifest of an example violates, in a plan of that day. */
 async function objecting({ folder }: Example, manifest: string, now: Date): Promise<readonly string[]> {
   await folder.write('manifests/a.yaml', readFileSync(path.join(examples, manifest), 'utf8'));
   const { stdout, stderr } = await command(['plan', '--policy', 'policies.yaml', '--output', 'json'], {
@@ -49,7 +49,7 @@ async function objecting({ folder }: Example, manifest: string, now: Date): Prom
   return violations.map(({ rule }) => rule);
 }
 
-describe('the example rules', () => {
+describe('example rules', () => {
   it('have a manifest each that passes, and one that fails', () => {
     for (const folder of ['passes', 'fails']) {
       const files = readdirSync(path.join(examples, folder)).map((file) => path.basename(file, '.yaml'));
@@ -68,7 +68,7 @@ describe('the example rules', () => {
     expect(await objecting(example, `fails/${name}.yaml`, day)).toEqual([name]);
   });
 
-  it('hold for the project beside them', async () => {
+  it('pass for the project beside them', async () => {
     await using folder = await temporaryFolder();
     cpSync(examples, folder.root, { recursive: true });
     const validate = () => command(['validate', '--policy', 'policies.yaml'], { cwd: folder.root });

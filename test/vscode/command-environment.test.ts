@@ -3,7 +3,7 @@ import { commandEnvironment } from '../../editors/vscode/src/command-environment
 
 const own = { HOME: '/home/ann', PATH: '/bin', OPENAI_API_KEY: 'topsecret', EMPTY: undefined };
 
-describe('the environment of the command', () => {
+describe('environment of the command', () => {
   it('is that of the editor', () => {
     expect(commandEnvironment(own, { isTrusted: true })).toEqual({
       HOME: '/home/ann',
@@ -13,7 +13,7 @@ describe('the environment of the command', () => {
     });
   });
 
-  it('has no variable that may be a secret in a folder that is not trusted', () => {
+  it('contains no possible secret in an untrusted folder', () => {
     expect(commandEnvironment(own, { isTrusted: false })).toEqual({ HOME: '/home/ann', ELECTRON_RUN_AS_NODE: '1' });
   });
 });

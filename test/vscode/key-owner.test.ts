@@ -16,16 +16,16 @@ const others = [
   { ...owner, workspaceId: 'another' },
   { ...owner, certificates: 'a digest' },
 ];
-/** As an earlier version named it. */
+/** The name in an earlier version. */
 const old = JSON.stringify(['apiKey', owner.folder, owner.name]);
 
-describe('a typed API key', () => {
-  it('is stored for one place only', () => {
+describe('typed API key', () => {
+  it('is stored for only one address', () => {
     const names = [old, ...[owner, ...others].map(keyName)];
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('is forgotten with those of earlier settings of the workspace', () => {
+  it('is removed with those of earlier settings of the workspace', () => {
     expect([old, ...others.map(keyName)].filter((name) => isForWorkspace(name, owner))).toEqual([
       old,
       ...others.slice(2).map(keyName),
@@ -35,18 +35,18 @@ describe('a typed API key', () => {
 
   it.each([
     { stored: [], hasChanged: false, reason: 'none was stored' },
-    { stored: [keyName(owner)], hasChanged: false, reason: 'it is stored for this place' },
+    { stored: [keyName(owner)], hasChanged: false, reason: 'it is stored for this address' },
     { stored: others.slice(0, 2).map(keyName), hasChanged: false, reason: 'it is stored for others' },
-    { stored: others.slice(2, 3).map(keyName), hasChanged: true, reason: 'it is stored for another place' },
-    { stored: [old], hasChanged: true, reason: 'its place is not known' },
-  ])('is asked for with its place, and with a warning if it changed: $reason', ({ stored, hasChanged }) => {
+    { stored: others.slice(2, 3).map(keyName), hasChanged: true, reason: 'it is stored for another address' },
+    { stored: [old], hasChanged: true, reason: 'its address is unknown' },
+  ])('is requested with its address, and with a warning if the address changed: $reason', ({ stored, hasChanged }) => {
     const { title, prompt } = keyQuestion(owner, stored);
     expect(title).toContain('production');
     expect(prompt).toContain(`${owner.baseUrl} for the workspace id ${owner.workspaceId}`);
     expect(prompt.includes('CHANGED')).toBe(hasChanged);
   });
 
-  it('is asked for without a link, which could run a command of the editor', () => {
+  it('is requested without a link, which could run a command of the editor', () => {
     const { prompt } = keyQuestion({ ...owner, baseUrl: 'https://example.com/[a](command:b)' }, []);
     expect(prompt).not.toContain('](');
   });

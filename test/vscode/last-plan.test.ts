@@ -3,8 +3,8 @@ import { ageText, lastPlan } from '../../editors/vscode/src/last-plan.ts';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { agentManifest, testWorkspace } from '../cli/workspace.ts';
 
-describe('the last plan', () => {
-  it('says of each resource whether it is in sync, changed, drifted or not created, with its place in the dashboard', async () => {
+describe('last plan', () => {
+  it('shows whether each resource is in sync, changed, drifted or not created, with its dashboard link', async () => {
     const manifests = ['same', 'changed', 'drifted'].map((name) => [`manifests/${name}.yaml`, agentManifest(name)]);
     await using workspace = await testWorkspace(Object.fromEntries(manifests));
     const { folder, emulator } = workspace;
@@ -33,7 +33,7 @@ describe('the last plan', () => {
     [61_000, '1 min ago'],
     [7_300_000, '2 h ago'],
     [400_000_000, '4 d ago'],
-  ])('made %i ms before is shown as made %s', (milliseconds, text) => {
+  ])('made %i ms ago is shown as made %s', (milliseconds, text) => {
     expect(ageText(milliseconds)).toBe(text);
   });
 });

@@ -24,25 +24,25 @@ async function messagesIn({ key, args = ['plan'], files = {} }: Failing): Promis
   return messages;
 }
 
-describe('a failed command', () => {
-  it('is one paragraph, as wide as the editor shows it', async () => {
+describe('failed command', () => {
+  it("is reported in one paragraph at the editor's width", async () => {
     const text = await failureIn({ key: 'A'.repeat(60) });
     expect(text).toMatch(/^the API key of the workspace test is not set: A+\. Set A+ in the environment \S.*\.$/);
     expect(text).not.toMatch(/\s\s|\n/);
   });
 
-  it('shows the first problems of many, and their number', async () => {
+  it('is reported with the first of many problems, and their number', async () => {
     const text = await failureIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n---\nb: 2\n---\nc: 3\n' } });
     expect(text.match(/manifests\/bad.yaml:/g)).toHaveLength(3);
     expect(text).toMatch(/errors in 1 file\.$/);
   });
 
-  it('is known to lack the key, or to have another reason', { tags: ['long'] }, async () => {
+  it('is classified by a missing key or another reason', { tags: ['long'] }, async () => {
     expect(lacksApiKey(await messagesIn({ key: 'ABSENT' }))).toBe(true);
     expect(lacksApiKey(await messagesIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n' } }))).toBe(false);
   });
 
-  it('has no link, which could run a command of the editor', async () => {
+  it('contains no link, which could run a command of the editor', async () => {
     const manifest = agent.replace('  prompt_config', '  "[here](command:x)": 1\n  prompt_config');
     const text = await failureIn({ key: 'KEY', files: { 'manifests/a.yaml': manifest } });
     expect(text).toContain('[here] (command:x)');
@@ -52,7 +52,7 @@ describe('a failed command', () => {
     expect(await failureIn({ key: 'KEY', args: ['show', 'none.plan', '--output', 'json'] })).toContain('none.plan');
   });
 
-  it('that says nothing is reported all the same', () => {
+  it('without output is still reported', () => {
     expect(failureText([])).not.toBe('');
     expect(failureText([{ level: 'output', message: 'Killed' }])).toBe('Killed.');
   });

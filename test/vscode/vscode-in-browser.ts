@@ -16,7 +16,7 @@ const found = (process.env.PATH ?? '')
   .map((folder) => path.join(folder, 'code-server'))
   .find(existsSync);
 
-/** Why the editor cannot be started; undefined if it can. */
+/** The reason why the editor cannot be started; undefined if it can. */
 export const missing = found === undefined ? 'code-server' : hasBrowser ? undefined : 'Chromium';
 if (missing !== undefined) process.stderr.write(`WARNING: there is no ${missing}, so VS Code is NOT tested\n`);
 
@@ -34,7 +34,7 @@ const SETTINGS = {
 /** VS Code in a browser, with the extension in an empty profile, on a machine without Node and voxform in the PATH. */
 export class VsCode implements AsyncDisposable {
   readonly page: Page;
-  /** With everything that the editor writes. */
+  /** The folder for all files of the editor. */
   readonly home: string;
   readonly #end: () => Promise<void>;
 
@@ -44,7 +44,7 @@ export class VsCode implements AsyncDisposable {
     this.#end = end;
   }
 
-  /** @param variables of the environment, beside those that the editor needs. */
+  /** @param variables of the environment, in addition to those that the editor needs. */
   static async open(folder: string, variables: Readonly<Record<string, string>> = {}): Promise<VsCode> {
     const home = await mkdtemp(path.join(tmpdir(), 'voxform-vscode-'));
     const [data, extensions, nothing] = ['data', 'extensions', 'nothing'].map((name) => path.join(home, name));
@@ -86,7 +86,7 @@ export class VsCode implements AsyncDisposable {
     }
   }
 
-  /** The arguments of each run of the command now, by the id of its process. */
+  /** Returns the arguments of each running command, by process id. */
   runs(): ReadonlyMap<string, readonly string[]> {
     const all = readdirSync('/proc').flatMap((id): [string, readonly string[]][] => {
       const words = (textOf(`/proc/${id}/cmdline`) ?? '').split('\0').slice(0, -1);
@@ -96,7 +96,7 @@ export class VsCode implements AsyncDisposable {
     return new Map(all);
   }
 
-  /** The class that gives a word of the shown text its colour. */
+  /** Returns the class that colors a word of the text. */
   async colorOf(word: string): Promise<string | null> {
     const line = this.shown('.view-line', word);
     return line.locator('span:not(:has(span))').filter({ hasText: word }).first().getAttribute('class');
@@ -107,14 +107,14 @@ export class VsCode implements AsyncDisposable {
     await this.#pick(`>${command}`, command);
   }
 
-  /** Shows a file, with the cursor at this place. */
+  /** Opens a file, with the cursor at this position. */
   async show(file: string, line = 1, column = 1): Promise<void> {
     await this.#pick(file, file);
     await this.page.locator(`.tab.active[data-resource-name="${path.basename(file)}"]`).waitFor();
     await this.#pick(`:${line}:${column}`, String(line));
   }
 
-  /** Types into the editor that has the focus. */
+  /** Types into the focused editor. */
   async type(text: string): Promise<void> {
     await this.page.keyboard.type(text);
   }
@@ -123,7 +123,7 @@ export class VsCode implements AsyncDisposable {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
-  /** The commands that the palette has for this text. */
+  /** Returns the commands of the palette that match this text. */
   async offers(text: string): Promise<readonly string[]> {
     await this.press('Control+P');
     await this.page.locator('.quick-input-widget input[type=text]').fill(`>${text}`);
@@ -134,7 +134,7 @@ export class VsCode implements AsyncDisposable {
     return names.filter((name) => name.startsWith(text));
   }
 
-  /** Picks an item of the list that is shown. */
+  /** Selects an item of the displayed list. */
   async pick(label: string): Promise<void> {
     await this.shown('.quick-input-list .monaco-list-row', label).click();
   }
@@ -163,7 +163,7 @@ export class VsCode implements AsyncDisposable {
     return this.page.locator('.notification-list-item-message').allTextContents();
   }
 
-  /** The body of the report with this title. */
+  /** Returns the body of the report with this title. */
   report(title: string): Locator {
     const frames = this.page.locator('iframe.webview.ready');
     return frames
@@ -174,7 +174,7 @@ export class VsCode implements AsyncDisposable {
       .filter({ hasText: title });
   }
 
-  /** An element with this text. */
+  /** Returns an element with this text. */
   shown(selector: string, text: string | RegExp): Locator {
     return this.page.locator(selector).filter({ hasText: text }).first();
   }
@@ -186,7 +186,7 @@ export class VsCode implements AsyncDisposable {
   async #pick(text: string, offered: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input[type=text]');
     const row = this.shown('.quick-input-list .monaco-list-row.focused', offered);
-    // While a window loads, the list may not have the item yet, and does not change by itself.
+    // While a window loads, the list may not have the item yet, and is not updated.
     for (let tries = 1; ; tries += 1) {
       await this.press('Control+P');
       await input.fill(text);
@@ -199,7 +199,7 @@ export class VsCode implements AsyncDisposable {
       if (isOffered) break;
       await this.press('Escape');
     }
-    // Not the focused element: the window may give the focus to an editor.
+    // The focused element may differ, because the window may move the focus to an editor.
     await input.press('Enter');
     // The command may ask in the same widget at once.
     await row.waitFor({ state: 'hidden' });
@@ -210,7 +210,7 @@ export async function buildExtension(file: string): Promise<void> {
   await promisify(execFile)(process.execPath, [path.join(root, 'scripts/vscode.ts'), file], { cwd: root });
 }
 
-/** Undefined for a process that has just ended. */
+/** Returns undefined for a process that has just ended. */
 function textOf(file: string): string | undefined {
   return attempt(() => readFileSync(file, 'utf8'));
 }

@@ -31,7 +31,7 @@ const IN_ENVIRONMENT = 'the-key-in-the-environment';
 
 describe('VS Code', () => {
   it.skipIf(missing !== undefined)(
-    `serves a person who edits a project${missing === undefined ? '' : ` (NOT RUN: ${missing} IS MISSING)`}`,
+    `supports a user who edits a project${missing === undefined ? '' : ` (NOT RUN: ${missing} IS MISSING)`}`,
     async () => {
       await using emulator = await startEmulator({ seed: 1, apiKey: API_KEY });
       const workspace = (name: string) => `  ${name}:
@@ -55,7 +55,7 @@ describe('VS Code', () => {
       await using code = await VsCode.open(folder.root, { OPENAI_API_KEY: IN_ENVIRONMENT });
       const written = () => filesWith(API_KEY, [code.home, folder.root]);
 
-      await step('a folder that is not trusted: problems, but no secret, no command and no request', async () => {
+      await step('an untrusted folder: problems, but no secret, no command and no request', async () => {
         await code.show('number.yaml', 8, 41);
         await code.shown('.statusbar-item', /staging.*1/).waitFor();
         await code.run('Problems: Focus on Problems View');
@@ -91,13 +91,13 @@ describe('VS Code', () => {
         await code.run('File: Save All');
         await expect.poll(() => manifest('agent.yaml')).toContain('name: noon');
       });
-      await step('a form has a colour of its own', async () => {
+      await step('a form has its own color', async () => {
         await code.show('agent.yaml');
         const colors = [await code.colorOf('$file'), await code.colorOf('prompt_config'), await code.colorOf('kind')];
         expect(colors[0]).not.toBe(colors[1]);
         expect(colors[1]).toBe(colors[2]);
       });
-      await step('a prompt leads to its agents', async () => {
+      await step('a prompt links to its agents', async () => {
         await code.show('day.md');
         await code.shown('.codelens-decoration a', 'Used by Agent/noon').click();
         await code.shown('.tab.active', 'agent.yaml').waitFor();
@@ -105,7 +105,7 @@ describe('VS Code', () => {
         await code.run('Go to References');
         await code.shown('.tab.active', 'agent.yaml').waitFor();
       });
-      await step('a limit is shown in the file of the text', async () => {
+      await step('a limit is reported in the text file', async () => {
         await code.show('name.txt');
         await code.press('Control+A');
         await code.type('x'.repeat(300));
@@ -116,7 +116,7 @@ describe('VS Code', () => {
         await code.shown('.markers-panel', 'No problems').waitFor();
         await code.run('File: Save All');
       });
-      await step('formatting, of the files of the project only', async () => {
+      await step('formatting, only of project files', async () => {
         await code.show('other.yaml');
         await code.run('Format Document');
         await code.shown('.monaco-dialog-box', "no formatter for 'yaml' files").waitFor();
@@ -129,7 +129,7 @@ describe('VS Code', () => {
         await code.run('File: Save All');
         await expect.poll(() => manifest('agent.yaml')).toMatch(/^apiVersion: voxform/);
       });
-      await step('a plan is cancelled', async () => {
+      await step('a plan is canceled', async () => {
         expect(emulator.requests).toEqual([]);
         emulator.faults.add({ times: 1000, fault: { delayMs: 3_600_000 } });
         await code.show('other.yaml');
@@ -163,7 +163,7 @@ describe('VS Code', () => {
         emulator.clearRequests();
       });
       await step(
-        'plan, after a reload of the window, without another question for the key, and what it says above the resource',
+        'plan, after a window reload, without another request for the key, with its result above the resource',
         async () => {
           await code.page.reload();
           await code.shown('.statusbar-item', 'staging').waitFor();
@@ -175,7 +175,7 @@ describe('VS Code', () => {
           expect(await written()).toEqual([]);
         },
       );
-      await step('the stored key is not for another address', async () => {
+      await step('the stored key is not used for another address', async () => {
         await using elsewhere = await startEmulator({ seed: 2 });
         await folder.write('voxform.yaml', project.replaceAll(emulator.url, elsewhere.url));
         await folder.write('manifests/broken.yaml', 'kind: Agent\n');
@@ -189,12 +189,12 @@ describe('VS Code', () => {
         await rm(path.join(folder.root, 'manifests/broken.yaml'));
         await code.shown('.statusbar-item', /staging *$/).waitFor();
       });
-      await step('drift, without another question', async () => {
+      await step('drift, without another request for the key', async () => {
         await code.run('voxform: Drift');
         await code.pick('staging');
         await code.report('voxform drift: staging').locator('h1').waitFor();
       });
-      await step('a key that no secret command has is asked for', async () => {
+      await step('a key is requested if no secret command has it', async () => {
         await folder.write('voxform.yaml', `${project}secrets: [{ command: [echo, none], names: [OTHER_KEY] }]\n`);
         await code.run('voxform: Drift');
         await code.pick('production');
@@ -227,7 +227,7 @@ describe('VS Code', () => {
   );
 });
 
-it.skipIf(missing !== undefined)('the extension is below 5 MB, and the same bytes each time', async () => {
+it.skipIf(missing !== undefined)('the extension is smaller than 5 MB, and its build is reproducible', async () => {
   await using folder = await temporaryFolder({});
   const files = ['a.vsix', 'b.vsix'].map((name) => path.join(folder.root, name));
   const packages = [];
@@ -239,7 +239,7 @@ it.skipIf(missing !== undefined)('the extension is below 5 MB, and the same byte
   expect(packages[0]?.equals(packages[1] ?? Buffer.of())).toBe(true);
 });
 
-/** The files in these folders that contain a text. */
+/** Returns the files in these folders that contain a text. */
 async function filesWith(text: string, folders: readonly string[]): Promise<readonly string[]> {
   const found = [];
   for (const folder of folders) {
