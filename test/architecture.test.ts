@@ -6,7 +6,7 @@ import { workspaceCommands } from '../src/problems/workspace-command.ts';
 
 const source = path.join(import.meta.dirname, '..', 'src');
 
-/** Lowest first: a file imports from its own layer and from those below. */
+/** Lowest layer first. A file imports from its own layer and from those below. */
 const layers = [
   'problems',
   'files',
@@ -37,16 +37,16 @@ const layers = [
   'main.ts',
 ];
 
-/** Part of no layer: every file may import it. */
+/** In no layer. Every file may import these. */
 const freeForAll = new Set(['version.ts']);
 
-/** All that the emulator may know of the client's side: it must not share the client's mistakes. */
+/** All that the emulator may import from the client's side, because it must not share the client's mistakes. */
 const emulatorMayImport = ['problems/', 'files/', 'values/', 'platform/records/'];
 
 const vagueNames = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'shared', 'manager', 'service'];
 const MOST_LINES = 500;
 
-/** The same input gives the same plan: no clock, no chance, no file, no promise, no client of the platform. */
+/** The same input gives the same plan: no clock, no randomness, no file, no promise, no platform client. */
 const pure = ['engine/plan/', 'engine/decide/'];
 
 const EXPORT = /^export (?:abstract |async )?(?:function\*?|const|let|type|interface|class|enum) (\w+)/gm;
@@ -57,7 +57,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .sort();
 const imports = new Map(files.map((file) => [file, importsIn(textOf(file), file)]));
 
-/** The project's own files that a file imports, types and lazy imports included. */
+/** Returns the project's own files that a file imports, including types and lazy imports. */
 function importsIn(text: string, file: string): string[] {
   const found = [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
     path.posix.join(path.posix.dirname(file), match[1] ?? ''),
@@ -69,7 +69,7 @@ function textOf(file: string): string {
   return readFileSync(path.join(source, file), 'utf8');
 }
 
-/** The text without its comments, as far as a pattern tells them. */
+/** Returns the text without comments, as far as a pattern can recognize them. */
 function codeOf(file: string): string {
   return textOf(file)
     .replace(/^\s*\/\*[\s\S]*?\*\//gm, '')
@@ -93,14 +93,14 @@ function forbidden(file: string, imported: string): string | undefined {
   return to === 'emulator' && from !== 'cli' ? 'only the command line starts the emulator' : undefined;
 }
 
-describe('the layers', () => {
-  it('has every file on a known layer', () => {
+describe('architecture', () => {
+  it('has every file in a known layer', () => {
     const strays = files.filter((file) => !layers.includes(layerOf(file)) && !freeForAll.has(file));
     expect(strays, `known layers: ${layers.join(' < ')}`).toEqual([]);
     expect(files.length).toBeGreaterThan(100);
   });
 
-  it('imports downwards only', () => {
+  it('imports only downwards', () => {
     const wrong = [...imports].flatMap(([file, targets]) =>
       targets.flatMap((imported) => {
         const why = forbidden(file, imported);
@@ -111,13 +111,13 @@ describe('the layers', () => {
     expect([...imports.values()].flat().length).toBeGreaterThan(300);
   });
 
-  it('names files for what they hold', () => {
+  it('names files after their contents', () => {
     const wrong = files.filter((file) => file.split(/[/.-]/).some((word) => vagueNames.includes(word)));
     expect(wrong).toEqual([]);
     expect(files.filter((file) => !/^[a-z0-9-/]+\.ts$/.test(file))).toEqual([]);
   });
 
-  it('exports only what another file uses', () => {
+  it('exports only names that another file uses', () => {
     const root = path.join(source, '..');
     const texts = ['src', 'editors', 'test', 'scripts'].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -142,7 +142,7 @@ describe('the layers', () => {
     expect(unused).toEqual([]);
   });
 
-  it('has every file that CONTRIBUTING names, and no folder besides', () => {
+  it('has every file that CONTRIBUTING names, and no other folder', () => {
     const text = readFileSync(path.join(source, '../CONTRIBUTING.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `([^|]*\/)`(?:, `[^|]*`)? \|(.*)\|$/gm)];
     const named = rows.flatMap(([, folder = '', contents = '']) =>
@@ -161,7 +161,7 @@ describe('the layers', () => {
     expect([...folders].filter((folder) => folder !== './' && !mapped.includes(folder))).toEqual([]);
   });
 
-  it('keeps files short enough to be read at once', () => {
+  it('keeps files short enough to read at once', () => {
     const long = files
       .map((file) => ({ file, lines: textOf(file).trimEnd().split('\n').length }))
       .filter(({ lines }) => lines > MOST_LINES);
@@ -186,7 +186,7 @@ describe('the layers', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('names commands of a workspace as data, which the output words for a fleet', () => {
+  it('keeps commands of a workspace as data, which the output adapts to a fleet', () => {
     const literal = new RegExp(`(?<!commandFor\\(['\`]|\\ba )\\bvoxform (?:${workspaceCommands.join('|')})\\b`, 'g');
     const named = (folders: readonly string[]) =>
       files
@@ -201,14 +201,14 @@ describe('the layers', () => {
     expect(named(['cli']).length).toBeGreaterThan(10);
   });
 
-  it('lets the engine reach the platform through kinds only', () => {
+  it('lets the engine access the platform only through kinds', () => {
     const endpoint = /\bclient\.(?:agents|numbers|knowledgeBases|calls|users|invoices|apiKeys|collection)\b/;
     const wrong = files.filter((file) => file.startsWith('engine/') && endpoint.test(codeOf(file)));
     expect(wrong).toEqual([]);
     expect(endpoint.test(codeOf('kinds/agent.ts'))).toBe(true);
   });
 
-  it('plans and decides without clock, chance, files, promises or a client', () => {
+  it('plans and decides without clock, randomness, files, promises or a client', () => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom\w*\(|\bawait\b|\basync\b|\bPromise\b|'node:(?!crypto)|\bclient\b|\bPlatformClient\b/;
     const deciding = files.filter((file) => pure.some((folder) => file.startsWith(folder)));
@@ -217,15 +217,15 @@ describe('the layers', () => {
     expect(deciding.length).toBeGreaterThan(20);
   });
 
-  it('reads what a project says through one file only, which notes all that a load depends on', () => {
+  it('reads project files through one file only, which records all inputs of a load', () => {
     const reads = /'node:fs(?:\/promises)?'|\bprocess\.getBuiltinModule\('(?:node:)?fs/;
     const others = files.filter((file) => ['manifests', 'project'].includes(layerOf(file)) && reads.test(codeOf(file)));
     expect(others.filter((file) => !file.includes('/write-back/'))).toEqual([
-      // What is kept of a text depends on the text alone.
+      // The cached result of a text depends only on the text.
       'manifests/parse-cache.ts',
-      // Reads from a file that is open.
+      // Reads from an open file.
       'manifests/read-file.ts',
-      // The environment is what a load is given.
+      // The environment is an input of the load.
       'project/env-file.ts',
     ]);
     const looks = /\b(?:open|readFile|stat|lstat|realpath|readlink|readdir|exists|access)Sync\b|\bfs\./;
@@ -233,10 +233,10 @@ describe('the layers', () => {
       expect(codeOf(file).match(looks)?.[0]).toBeUndefined();
   });
 
-  it('reads the command line and the environment, prints and exits on the layer of the command line only', () => {
+  it('reads the command line and the environment, prints and exits only in the layer of the command line', () => {
     const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b|\bconsole\./;
     const wrong = files.filter((file) => !['cli', 'main.ts'].includes(layerOf(file)) && word.test(codeOf(file)));
-    // Takes the environment away from the parser, and reads nothing in it.
+    // Hides the environment from the parser, and reads nothing in it.
     expect(wrong).toEqual(['manifests/parse-documents.ts']);
     expect(files.some((file) => word.test(codeOf(file)))).toBe(true);
   });

@@ -5,7 +5,7 @@ const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 export const hasBrowser = existsSync(executablePath);
 
-/** What tests are called that look at pages, where they cannot. */
+/** The title suffix of tests with pages if there is no browser. */
 export const noBrowser = `NO PAGE WAS LOOKED AT: THERE IS NO CHROMIUM AT ${executablePath}. Install it, or name one with CHROMIUM`;
 if (!hasBrowser) process.stderr.write(`${noBrowser}\n`);
 

@@ -2,7 +2,10 @@ import path from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { retries, SuiteNotes } from './suite-notes.ts';
 
-/** Tests of what takes minutes to build or to start, which `npm test` leaves out: the extension in a real editor, and the executable. */
+/**
+ * Tests that need minutes to build or start, which `npm test` omits: the extension in a real editor, and the
+ * executable.
+ */
 export default defineConfig({
   test: {
     root: path.resolve(import.meta.dirname, '..'),

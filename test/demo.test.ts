@@ -10,7 +10,7 @@ import { expect, inject, it } from 'vitest';
 const root = path.resolve(import.meta.dirname, '..');
 const main = path.join(inject('built'), 'main.js');
 
-it('shows the way from manifest to apply and back from drift, and leaves nothing behind', async () => {
+it('shows the steps from manifest to apply and drift, and leaves nothing behind', async () => {
   const scratch = mkdtempSync(path.join(tmpdir(), 'voxform-demo-test-'));
   try {
     const { exitCode, text } = await demo({ ...process.env, TMPDIR: scratch });
@@ -30,7 +30,7 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
 
 const FEW = ['--workspaces', '4', '--runs', '1', '--impatient'];
 
-it('serves a fleet to its end although its processes are killed', async () => {
+it('serves a fleet to the end although its processes are killed', async () => {
   const { exitCode, text } = await demo(process.env, 'demo-fleet.ts', ...FEW);
   expect(exitCode, text).toBe(0);
   expect(text.match(/^\$ kill -KILL \d+$/gm)).toHaveLength(2);

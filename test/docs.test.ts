@@ -8,7 +8,7 @@ const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
 const program = await createProgram(async () => undefined);
 
-/** Pages with steps, and the test that takes them as they stand there. */
+/** Pages with steps, and the test that follows them. */
 const followed: Readonly<Record<string, string>> = {
   'accepting-drift': 'test/docs/daily-work.test.ts',
   adopting: 'test/docs/existing-records.test.ts',
@@ -33,10 +33,10 @@ const followed: Readonly<Record<string, string>> = {
   workspaces: 'test/docs/workspaces.test.ts',
 };
 
-/** Pages that are looked up, not followed. */
+/** Reference pages, which no test follows. */
 const reference = ['commands', 'guarantees', 'library', 'operations', 'project-file'];
 
-/** The commands of the command line by their words, e.g. `state list`. */
+/** The commands of the command line by name, e.g. `state list`. */
 const commands = new Map(
   program.commands.flatMap((command) => [
     [command.name(), command] as const,
@@ -48,7 +48,7 @@ function textOf(page: string): string {
   return readFileSync(path.join(root, page), 'utf8');
 }
 
-/** The anchors that a page's headings have on GitHub and GitLab. */
+/** Returns the anchors of a page's headings on GitHub and GitLab. */
 function headingsOf(page: string): string[] {
   return [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -59,13 +59,13 @@ function headingsOf(page: string): string[] {
 }
 
 describe.each(pages)('%s', (page) => {
-  it('links to files that are there', () => {
+  it('links to existing files', () => {
     const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
     const missing = links.filter((link) => !existsSync(path.join(root, path.dirname(page), link)));
     expect(missing).toEqual([]);
   });
 
-  it('links to headings that are there', () => {
+  it('links to existing headings', () => {
     const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
     const missing = links.filter(
       ([, file = '', heading = '']) =>
@@ -74,9 +74,9 @@ describe.each(pages)('%s', (page) => {
     expect(missing.map(([link]) => link)).toEqual([]);
   });
 
-  it('shows commands and flags that exist', () => {
+  it('contains only existing commands and flags', () => {
     const lines = [...textOf(page).matchAll(/(?:`|\$ |&& |run: )voxform ([^`\n|#>]*)/g)].map(([, line = '']) => line);
-    // A command of its own may follow `--`.
+    // A command of another program may follow `--`.
     expect(lines.flatMap((line) => line.split(/ -- (?=[a-z])/)).flatMap(unknownIn)).toEqual([]);
   });
 });
@@ -89,7 +89,7 @@ describe('docs/commands.md', () => {
 });
 
 describe('CHANGELOG.md', () => {
-  it('tells of every command', () => {
+  it('mentions every command', () => {
     expect([...commands.keys()].filter((name) => !names(textOf('CHANGELOG.md'), name))).toEqual([]);
   });
 });
@@ -101,7 +101,7 @@ describe('docs/', () => {
     expect(read.filter((page) => textOf(page).trimEnd().split('\n').length >= 200)).toEqual([]);
   });
 
-  it('has pages that a test follows, and pages that are reference only', () => {
+  it('has pages that a test follows, and reference pages', () => {
     const own = pages
       .filter((page) => path.dirname(page) === 'docs')
       .map((page) => path.basename(page, '.md'))
@@ -118,7 +118,7 @@ describe('docs/', () => {
   });
 });
 
-describe('code that the kit and the docs fetch', () => {
+describe('code fetched by the kit and the docs', () => {
   const kit = globSync(
     ['.github/**/*.yml', 'ci/**/*.{sh,yml}', 'examples/ci/**/*.yml', '*.{yml,yaml}', 'deploy/**/*.yaml'],
     {
@@ -126,10 +126,10 @@ describe('code that the kit and the docs fetch', () => {
     },
   );
 
-  it.each([...pages, ...kit])('is named so that nobody else can provide it: %s', (page) => {
+  it.each([...pages, ...kit])('has a name that nobody else can register: %s', (page) => {
     const text = textOf(page);
     const actions = [...text.matchAll(/\buses: (\S+)/g)].map(([, name = '']) => name);
-    // An owner in angle brackets is a name that GitHub gives to nobody.
+    // GitHub gives no account an owner name in angle brackets.
     const open = actions.filter((name) => !/^actions\/[\w-]+@[\da-f]{40}$|^<OWNER>\/<REPOSITORY>@<COMMIT>$/.test(name));
     const packages = [...text.matchAll(/\b(?:npx|npm (?:install|i|exec)) ([^`\n]*)/g)]
       .flatMap(([, line = '']) => line.split(/[;|&]/)[0]?.trim().split(/\s+/) ?? [])
@@ -139,8 +139,8 @@ describe('code that the kit and the docs fetch', () => {
   });
 });
 
-describe('the formats in docs/', () => {
-  it('are those of each command', () => {
+describe('formats in docs/', () => {
+  it('match each command', () => {
     const section = textOf('docs/commands.md').split('## Formats')[1]?.split('## ')[0] ?? '';
     const told = [...section.matchAll(/^\| (`[^|]*) \| (`[^|]*`) \|/gm)].flatMap(([, names = '', formats = '']) =>
       codesIn(names).map((name) => [name, codesIn(formats)] as const),
@@ -164,7 +164,10 @@ describe('docs/emulator.md', () => {
   });
 });
 
-/** True where a text has the command in code marks; a command of a group may follow others there, without the name of the group. */
+/**
+ * Returns true if a text contains the command in code marks; a subcommand may follow others there without the name of
+ * its group.
+ */
 function names(text: string, command: string): boolean {
   const [group = '', own] = command.split(' ');
   const isThere = (name: string) => new RegExp(`\`(voxform )?${name}[\`\\s]`).test(text);
@@ -173,7 +176,7 @@ function names(text: string, command: string): boolean {
   return isThere(`${group} ${own}`) || lines.some((line) => line.includes(`\`${own}\``));
 }
 
-/** What a line of the docs has and the command line does not. */
+/** Returns names in a line of the docs that the command line does not have. */
 function unknownIn(line: string): string[] {
   const words = line.trim().split(/\s+/);
   const flags = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? word);

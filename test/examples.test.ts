@@ -24,7 +24,7 @@ interface Project {
   readonly workspace: string;
 }
 
-/** A copy of an example, with an emulator in place of the platform that one of its workspaces names. */
+/** Copies an example, with an emulator in place of the platform of one of its workspaces. */
 async function openExample(
   name: string,
   workspace: string,
@@ -55,10 +55,10 @@ interface Finished {
   readonly stderr: string;
 }
 
-/** Runs the whole command line, but in this process. */
+/** Runs the complete command line in this process. */
 async function voxform({ folder, emulator, workspace }: Project, ...args: readonly string[]): Promise<Finished> {
   const streams = { stdin: () => new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-  // Read from the beginning: the command waits for whoever reads it.
+  // Read from the start, because the command waits for its reader.
   const written = Promise.all([text(streams.stdout), text(streams.stderr)]);
   const exitCode = await run({
     args,
@@ -103,13 +103,13 @@ function needs(plan: PlanDocument, action: string): string[] {
   return plan.resources.filter((resource) => resource.action === action).map(({ address }) => address);
 }
 
-/** Does in the dashboard what the manifests need from it before the first apply. */
+/** Performs in the dashboard the steps that the manifests need before the first apply. */
 function prepare({ dashboard }: Emulator, given: { knowledgeBases: string[]; users: string[] }): void {
   for (const name of given.knowledgeBases) dashboard.addKnowledgeBase({ name });
   for (const email of given.users) dashboard.inviteUser({ email });
 }
 
-/** Links every number to the agents that its manifest names, as the plan's steps tell a person to. */
+/** Links every number to the agents in its manifest, as the steps of the plan request. */
 function linkNumbers({ world, dashboard }: Emulator, plan: PlanDocument): void {
   const agents = new Map([...world.agents.values()].map(({ id, name }) => [name, id]));
   expect(agents.size).toBeGreaterThan(0);
@@ -120,7 +120,7 @@ function linkNumbers({ world, dashboard }: Emulator, plan: PlanDocument): void {
   }
 }
 
-/** What the platform does in ways that its document leaves open. */
+/** Behaviors of the platform that its document leaves open. */
 const behaviours: readonly { readonly named: string; readonly behaviour: BehaviourPatch }[] = [
   { named: 'as it comes', behaviour: {} },
   {
@@ -153,7 +153,7 @@ const examples: readonly {
   readonly name: string;
   readonly workspace: string;
   readonly resources: number;
-  /** True where nothing is needed of the dashboard. */
+  /** True if no step in the dashboard is needed. */
   readonly isReady?: boolean;
   readonly given: { readonly knowledgeBases: string[]; readonly users: string[] };
 }[] = [
@@ -174,9 +174,9 @@ const examples: readonly {
   },
 ];
 
-describe.each(behaviours)('on a platform $named', ({ behaviour }) => {
+describe.each(behaviours)('platform $named', ({ behaviour }) => {
   it.each(examples)(
-    '$name is applied to $workspace',
+    'supports an apply of $name to $workspace',
     { tags: ['long'] },
     async ({ name, workspace, resources, given, isReady = false }) => {
       const project = await openExample(name, workspace, { behaviour });
@@ -186,7 +186,7 @@ describe.each(behaviours)('on a platform $named', ({ behaviour }) => {
       const first = await planOf(project);
       expect(first.resources).toHaveLength(resources);
       const manual = needs(first, 'manual');
-      expect(manual.length === 0, `what is not there yet is a manual step: ${manual}`).toBe(isReady);
+      expect(manual.length === 0, `a missing record is a manual step: ${manual}`).toBe(isReady);
       expect(needs(first, 'blocked').concat(needs(first, 'unknown'))).toEqual([]);
 
       prepare(emulator, given);
@@ -202,7 +202,7 @@ describe.each(behaviours)('on a platform $named', ({ behaviour }) => {
 });
 
 describe('call-centre', () => {
-  it('has at least 30 resources, and an address of its own for staging', async () => {
+  it('has at least 30 resources, and a different address for staging', async () => {
     const production = await planOf(await openExample('call-centre', 'production'));
     const staging = await planOf(await openExample('call-centre', 'staging'));
     expect(production.resources.length).toBeGreaterThanOrEqual(30);
@@ -215,12 +215,12 @@ describe('call-centre', () => {
     for (const url of urls(production)) expect(url).toMatch('https://hooks.northlight.');
   });
 
-  it('takes up where a person left off, one step at a time', { tags: ['long'] }, async () => {
+  it('continues from a manual setup, one step at a time', { tags: ['long'] }, async () => {
     const project = await openExample('call-centre', 'production');
     const { emulator } = project;
     prepare(emulator, { ...callCentre, knowledgeBases: [] });
     await succeed(project, 'apply', '--auto-approve');
-    expect(emulator.world.agents.size, 'agents that need no knowledge base').toBeGreaterThan(0);
+    expect(emulator.world.agents.size, 'agents without knowledge bases').toBeGreaterThan(0);
     expect(needs(await planOf(project), 'manual')).toContain('Agent/billing');
 
     prepare(emulator, { ...callCentre, users: [] });
@@ -231,7 +231,7 @@ describe('call-centre', () => {
 });
 
 describe('migration', () => {
-  it('takes one workspace in, fills the other, and leaves the first', async () => {
+  it('imports one workspace, fills the other, and does not change the first', async () => {
     const trial = await openExample('migration', 'trial');
     const { emulator: old, folder } = trial;
     prepare(old, { knowledgeBases: ['Rooms and prices'], users: ['desk@larch.example'] });
@@ -274,7 +274,7 @@ describe('migration', () => {
   });
 });
 
-/** Makes a record by the API itself, as somebody without voxform does. */
+/** Creates a record through the API, as a person without voxform. */
 async function createdByHand({ url }: Emulator, collection: string, body: object): Promise<string> {
   const answer = await fetch(`${url}/api/v1/${collection}`, {
     method: 'POST',
@@ -285,7 +285,7 @@ async function createdByHand({ url }: Emulator, collection: string, body: object
   return data.id;
 }
 
-/** Puts the emulators in place of the platform, for a command that reaches both workspaces. */
+/** Replaces the platform by the emulators, for a command that uses both workspaces. */
 function nameBoth(folder: string, trial: Emulator, company: Emulator): void {
   const file = path.join(folder, 'voxform.yaml');
   let text = readFileSync(file, 'utf8');

@@ -35,7 +35,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The executable where nothing is: no program in the path, and NODE_OPTIONS that would end Node. */
+/** Starts the executable in an empty environment: no program in the path, and NODE_OPTIONS that would end Node. */
 function starting(args: readonly string[], { cwd, env, input }: Partial<RunOptions> = {}): Running {
   const nothing = {
     PATH: '',
@@ -58,15 +58,15 @@ async function succeed(args: readonly string[], options: Partial<RunOptions> = {
   return ended;
 }
 
-describe('the one-file executable', () => {
-  it('has the same bytes when it is built again, and says its version', async () => {
+describe('one-file executable', () => {
+  it('is reproducible, and prints its version', async () => {
     const again = path.join(folder, 'again');
     build(again);
     expect(sha256(readFileSync(again))).toBe(sha256(readFileSync(file)));
     expect((await succeed(['--version'])).stdout).toBe(`${VERSION}\n`);
   });
 
-  it('creates a project from the files inside, and validates it', async () => {
+  it('creates a project from its embedded files, and validates it', async () => {
     await succeed(['init', 'new']);
     expect((await succeed(['-C', 'new', 'validate'])).stdout).toContain('Valid');
     expect((await succeed(['completion', 'bash'])).stdout).toBe(
@@ -92,7 +92,7 @@ describe('the one-file executable', () => {
     await using emulator = await startEmulator({ seed: 1 });
     await using project = await temporaryFolder({ 'manifests/a.yaml': agentManifest('day') });
     const env: Record<string, string> = { VOXFORM_API_KEY: 'key', STATE_IDENTITY: identity };
-    // git is a program that must be found.
+    // git must be found in the path.
     if (backend === 'git') Object.assign(env, { PATH: process.env.PATH });
     const settings = Object.entries(await settingsOf(backend, project.root)).map(([name, value]: [string, unknown]) => {
       if (!(value instanceof Secret)) return [name, value];
@@ -108,7 +108,7 @@ describe('the one-file executable', () => {
     expect(JSON.parse(stdout)).toMatchObject({ summary: { create: 0, update: 0 } });
   });
 
-  it('plans a merge request in a job that installs it by its SHA-256, and has no Node', async () => {
+  it('plans a merge request in a job without Node that installs it by its SHA-256', async () => {
     const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
     await using emulator = await startEmulator({ seed: 1 });
     await using host = await GitlabHost.start();
@@ -178,7 +178,7 @@ describe('the one-file executable', () => {
     await saying(assistant, '# In CI', '"structuredContent"');
   });
 
-  it('serves a fleet with PostgreSQL, and says that it has no embedded database', async () => {
+  it('serves a fleet with PostgreSQL, and reports that it has no embedded database', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     const sources = 'version: 1\nsources: { voices: { path: voices, projects: ["*"] } }\n';
     await using fleet = await temporaryFolder({
@@ -200,7 +200,7 @@ describe('the one-file executable', () => {
   });
 });
 
-/** Resolves when its output has all of these texts, and ends it. */
+/** Waits until the output contains all of these texts, and ends the process. */
 async function saying({ child, ended }: Running, ...texts: readonly string[]): Promise<void> {
   if (child.stdout === null) throw new Error('it has no output');
   let all = '';
@@ -216,7 +216,7 @@ async function saying({ child, ended }: Running, ...texts: readonly string[]): P
   ).toEqual([]);
 }
 
-/** Where the page is served. */
+/** Returns the URL of the page. */
 async function addressOf({ child }: Running): Promise<string> {
   let all = '';
   if (child.stderr === null) throw new Error('it has no output');

@@ -4,22 +4,25 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
-/** Without `git` in front of it, which is a process more for every request. */
+/** Started without the `git` command, which would be one more process for every request. */
 const BACKEND = path.join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
 
-/** Does what git asks of a bare repository below the folder, with the program that git has for servers. @returns what sends the answer. */
+/**
+ * Handles a request of git for a bare repository below the folder, with git's own server program. @returns a function
+ * that sends the response.
+ */
 export async function gitAnswer(request: IncomingMessage, folder: string): Promise<(response: ServerResponse) => void> {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn(BACKEND, [], {
     env: {
       ...process.env,
-      // As hosts tidy up: not after each push.
+      // As on hosts, maintenance does not run after each push.
       GIT_CONFIG_COUNT: '1',
       GIT_CONFIG_KEY_0: 'receive.autogc',
       GIT_CONFIG_VALUE_0: 'false',
       GIT_PROJECT_ROOT: folder,
       GIT_HTTP_EXPORT_ALL: '1',
-      // Whoever got here may push.
+      // Every client may push.
       REMOTE_USER: 'tester',
       REQUEST_METHOD: request.method,
       PATH_INFO: pathname,
@@ -30,7 +33,7 @@ export async function gitAnswer(request: IncomingMessage, folder: string): Promi
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  // A request that breaks off ends it, as it does behind a server of the web.
+  // A request that breaks off ends the program, as it does behind a web server.
   pipeline(request, child.stdin).catch(() => undefined);
   const answer = await buffer(child.stdout);
   const end = answer.indexOf('\r\n\r\n');

@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * What comes first. To start a process takes the longer the more memory the starting one has: files that start hundreds come before all
- * others, and so does the one that counts all objects. Between them stand those that wait most of the time, so that the cores always have
- * something to do.
+ * The first files. Starting a process takes longer the more memory its parent uses, so files that start hundreds come
+ * first, with the one that counts all objects. In between are files that mostly wait, so that the cores are always
+ * busy.
  */
 const LONG = [
   'torture/campaign',
@@ -54,7 +54,10 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return place === -1 ? LONG.length : place;
 };
 
-/** Begins with the files that take long or start many processes: where no earlier run has told, the order is by size, and a core would wait for these at the end. */
+/**
+ * Starts with the files that take long or start many processes. Without an earlier run the order would be by size, and
+ * a core would wait for these at the end.
+ */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));

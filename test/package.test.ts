@@ -56,7 +56,7 @@ beforeAll(async () => {
   await install(path.join(folder, `voxform-${VERSION}.tgz`));
 });
 
-/** As npm does, with the packages that it names, and no others, from where they are here. */
+/** Installs like npm, with exactly the packages that it names, from their local copies. */
 async function install(tarball: string): Promise<void> {
   const modules = path.join(folder, 'node_modules');
   const unpacked = path.join(modules, 'voxform');
@@ -85,11 +85,11 @@ function packageIn(taken: string): PackageFile {
   return JSON.parse(readFileSync(path.join(taken, 'package.json'), 'utf8')) as PackageFile;
 }
 
-/** The packages that npm installs with this one. */
+/** Returns the packages that npm installs with this one. */
 function packagesFor(taken: string): readonly string[] {
   const { dependencies, optionalDependencies } = packageIn(taken);
   const needed = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
-    // Of the builds of a native package, npm installs the one for this machine.
+    // npm installs only the build of a native package for this machine.
     (name) => name in (dependencies ?? {}) || existsSync(path.join(root, 'node_modules', name)),
   );
   const further = needed.flatMap((name) => packagesFor(path.join(root, 'node_modules', name)));
@@ -98,13 +98,13 @@ function packagesFor(taken: string): readonly string[] {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the packed command, installed in an empty folder', () => {
-  it('is executable and says its version', async () => {
+describe('packed command, installed in an empty folder', () => {
+  it('is executable and prints its version', async () => {
     accessSync(bin, constants.X_OK);
     expect(await succeed(bin, ['--version'])).toBe(`${VERSION}\n`);
   });
 
-  it('brings what it reads at run time, and no sources', () => {
+  it('contains all files that it reads at run time, and no sources', () => {
     const files = readdirSync(path.join(folder, 'node_modules', 'voxform'));
     expect(files).toEqual(
       expect.arrayContaining([
@@ -122,23 +122,23 @@ describe('the packed command, installed in an empty folder', () => {
     expect(files).not.toEqual(expect.arrayContaining(['test']));
   });
 
-  it('is 42 MB and a few packages, with the licences of those inside', async () => {
+  it('is 42 MB and a few packages, with the licenses of bundled ones', async () => {
     const modules = path.join(folder, 'node_modules');
     expect(packagesFor(path.join(modules, 'voxform')).length).toBeLessThan(12);
-    // The links of `install` lead to the packages.
+    // The links of `install` point to the packages.
     expect(Number.parseInt(await succeed('du', ['-smL', modules]), 10)).toBeLessThanOrEqual(42);
     const licences = readFileSync(path.join(modules, 'voxform', 'dist', 'LICENSES.txt'), 'utf8');
     const isInside = (name: string) => new RegExp(`^${name} \\d`, 'm').test(licences);
     const inside = ['pino', 'pg-boss', 'pg-types', 'hono', '@opentelemetry/core', '@modelcontextprotocol/server'];
     expect(inside.filter((name) => !isInside(name))).toEqual([]);
-    // Of the Model Context Protocol only its server on the standard streams.
+    // Of the Model Context Protocol, only its server on standard input and output.
     expect(['@modelcontextprotocol/client', 'ajv', 'express'].filter(isInside)).toEqual([]);
     const dist = path.join(modules, 'voxform', 'dist');
     const serving = globSync('chunks/mcp-*.mjs', { cwd: dist }).map((file) => statSync(path.join(dist, file)).size);
     expect(serving.map((bytes) => bytes < 400_000)).toEqual([true]);
   });
 
-  it('starts a project that is valid', async () => {
+  it('creates a valid project', async () => {
     await succeed(bin, ['init', 'project']);
     expect(existsSync(path.join(folder, 'project', 'voxform.yaml'))).toBe(true);
     expect(await succeed(bin, ['--chdir', 'project', 'validate'])).toMatch('Valid');
@@ -150,11 +150,11 @@ describe('the packed command, installed in an empty folder', () => {
   });
 });
 
-describe('the package, imported by a program', () => {
+describe('package, imported by a program', () => {
   const tarball = path.join(folder, `voxform-${VERSION}.tgz`);
   const tool = (name: string) => path.join(root, 'node_modules', '.bin', name);
 
-  it.concurrent('is found by every resolver that takes modules', async () => {
+  it.concurrent('is found by every resolver of modules', async () => {
     const [lint, types] = await Promise.all([
       succeed(tool('publint'), ['run', tarball, '--strict']),
       succeed(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']),
@@ -163,7 +163,7 @@ describe('the package, imported by a program', () => {
     expect(types).toMatch(/from ESM\): OK[\s\S]*bundler: OK/);
   });
 
-  it.concurrent('has the types that its page shows, and does what they say', async () => {
+  it.concurrent('has the types that its page shows, and works as described', async () => {
     writeFileSync(path.join(folder, 'program.ts'), PROGRAM);
     const options = { strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', target: 'es2024' };
     const types = { types: ['node'], typeRoots: [path.join(root, 'node_modules', '@types')] };
@@ -174,7 +174,7 @@ describe('the package, imported by a program', () => {
   });
 });
 
-/** Uses everything that is exported; where there is no project it must fail in the way that is documented. */
+/** Uses every export; without a project it must fail in the documented way. */
 const PROGRAM = `
 import { apply, drift, InvalidManifests, InvalidProject, loadProject, plan, PlatformError, readPlan, UserError, VERSION } from 'voxform';
 import type { Applied, Diagnostic, LogEntry, PlanDocument, Planned } from 'voxform';
@@ -199,10 +199,10 @@ converge('.', new AbortController().signal).catch((error: unknown) => {
 });
 `;
 
-describe('the packed command on an older Node', () => {
+describe('packed command on an older Node', () => {
   const older = nodesOnPath().filter((file) => file !== process.execPath);
 
-  it('says what it needs and how to get it', async () => {
+  it('prints its requirement and how to install it', async () => {
     const answers: Finished[] = [];
     for (const node of older) {
       const version = await succeed(node, ['--version']);
@@ -220,7 +220,7 @@ describe('the packed command on an older Node', () => {
 
   it.each([
     { node: '20.19.0', isGlobal: true, code: 1, reason: 'the command would refuse to start' },
-    { node: '22.21.1', isGlobal: true, code: 1, reason: 'so it would here' },
+    { node: '22.21.1', isGlobal: true, code: 1, reason: 'it would refuse to start here' },
     { node: '22.22.0', isGlobal: true, code: 0, reason: 'it runs' },
     { node: '20.19.0', isGlobal: false, code: 0, reason: 'a clone brings its own Node' },
   ])('is installed on $node or not, for all: $isGlobal, because $reason', async ({ node, isGlobal, code }) => {
@@ -255,7 +255,7 @@ function isOld(version: string): boolean {
   return major < 22 || (major === 22 && minor < 22);
 }
 
-/** Flags that make Node report another version of itself: machines without an older one hold the message too. */
+/** Flags that make Node report another version, so that the message is tested without an older Node. */
 function pretending(version: string): string[] {
   const versions = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
   return ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];

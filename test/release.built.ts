@@ -14,7 +14,10 @@ const tag = `v${VERSION}`;
 const folder = mkdtempSync(path.join(tmpdir(), 'voxform release '));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The sources as they are here, released in the changelog, at a tag; on a machine with Node, and with programs that record their calls. */
+/**
+ * Creates a repository of these sources, released in the changelog, at a tag; on a machine with Node, and with programs
+ * that record their calls.
+ */
 function sources(): Repository {
   const repository = new Repository({ 'README.md': '' });
   const { clone } = repository;
@@ -86,7 +89,7 @@ it('the workflow builds a release from a tag, attests its files and publishes th
   expect(readFileSync(`${repository.folder}/docker-calls`, 'utf8')).toContain(`--tag ghcr.io/acme/voices:${VERSION} .`);
   expect(readFileSync(`${repository.folder}/gh-calls`, 'utf8')).toMatch(`release create ${tag} --verify-tag`);
 
-  // The same commit in another place, by a person with private files, from a changed folder.
+  // The same commit in another folder, by a user with private files, from a changed folder.
   repository.git(['clone', '-q', repository.origin, path.join(folder, 'a copy')]);
   const again = path.join(folder, 'again');
   const script = `umask 077; echo changed >>README.md; npm ci; npm run release -- '${again}' --tag ${tag}`;
@@ -94,7 +97,7 @@ it('the workflow builds a release from a tag, attests its files and publishes th
   expect(readFileSync(path.join(again, 'SHA256SUMS'), 'utf8')).toBe(text('SHA256SUMS'));
 }, 1_800_000);
 
-/** The tests take too long to run within one. */
+/** Returns the jobs without the tests, which take too long. */
 function withoutTests(): Workflow['jobs'] {
   const { build, test, publish } = workflow.jobs;
   if (build === undefined || test === undefined || publish === undefined) throw new Error('a job is missing');

@@ -7,7 +7,7 @@ import { type Folder, temporaryFolder } from './cli/voxform-process.ts';
 
 const released = '## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- A thing.\n';
 
-/** A repository with the script, and a tag on its last commit. */
+/** Creates a repository with the script, and a tag on its last commit. */
 async function repository(changelog: string, tag: string): Promise<Folder> {
   const folder = await temporaryFolder({
     'package.json': '{ "name": "voxform", "version": "1.2.0", "type": "module" }',
@@ -38,44 +38,44 @@ function release({ root: cwd }: Folder, tag: string, env: NodeJS.ProcessEnv = pr
   return { status, stderr };
 }
 
-/** It fails with one line. */
+/** Expects a failure with one line. */
 function expectRefusal({ status, stderr }: ReturnType<typeof release>, says: string): void {
   expect([status, stderr]).toEqual([1, expect.stringContaining(says)]);
   expect(stderr).toMatch(/^error: .*\n$/);
 }
 
-describe('a release is refused', () => {
+describe('refused release', () => {
   it.each([
     { reason: 'another version', tag: 'v1.2.1', changelog: released, says: '1.2.0' },
-    { reason: 'no v', tag: '1.2.0', changelog: released, says: '1.2.0' },
+    { reason: 'a tag without v', tag: '1.2.0', changelog: released, says: '1.2.0' },
     { reason: 'a command', tag: 'v1.2.0$(touch\u0024{IFS}pwned);`id`', changelog: released, says: '1.2.0' },
     {
-      reason: 'a version in a link only',
+      reason: 'a version only in a link',
       tag: 'v1.2.0',
       changelog: '## [Unreleased]\n\n- A thing.\n\n[1.2.0]: https://example.com/1.2.0\n',
       says: '## [1.2.0]',
     },
     {
-      reason: 'a version without text',
+      reason: 'a version without a description',
       tag: 'v1.2.0',
       changelog: '## [1.2.0] - 2026-12-01\n\n## [1.1.0] - 2026-11-01\n\n- A thing.\n\n[1.2.0]: https://example.com\n',
       says: '## [1.2.0]',
     },
     { reason: 'a version without a date', tag: 'v1.2.0', changelog: '## [1.2.0]\n\n- A thing.\n', says: 'YYYY-MM-DD' },
     {
-      reason: 'a version that begins so',
+      reason: 'a version with the same prefix',
       tag: 'v1.2.0',
       changelog: released.replace('1.2.0', '1.2.00'),
       says: '1.2.0',
     },
-  ])('for $reason', { tags: ['long'] }, async ({ tag, changelog, says }) => {
+  ])('has $reason', { tags: ['long'] }, async ({ tag, changelog, says }) => {
     await using folder = await repository(changelog, tag);
     const before = readdirSync(folder.root);
     expectRefusal(release(folder, tag), says);
     expect(readdirSync(folder.root)).toEqual(before);
   });
 
-  it('for a tag that is elsewhere, and for a changelog that is not committed', { tags: ['long'] }, async () => {
+  it('has a tag on another commit, or a changelog that is not committed', { tags: ['long'] }, async () => {
     await using folder = await repository('## [Unreleased]\n', 'v1.2.0');
     await folder.write('CHANGELOG.md', released);
     expectRefusal(release(folder, 'v1.2.0'), 'CHANGELOG.md');
@@ -86,12 +86,12 @@ describe('a release is refused', () => {
     expect(existsSync(path.join(folder.root, 'out'))).toBe(false);
   });
 
-  it('for programs that are missing', { tags: ['long'] }, async () => {
+  it('needs missing programs', { tags: ['long'] }, async () => {
     await using folder = await repository(released, 'v1.2.0');
     expectRefusal(release(folder, 'v1.2.0', { PATH: '' }), 'git is not on the path');
   });
 
-  it('for a folder that another run has filled', { tags: ['long'] }, async () => {
+  it('uses a folder that another run has filled', { tags: ['long'] }, async () => {
     await using folder = await repository(released, 'v1.2.0');
     await folder.write('out/voxform-1.1.0.tgz', 'older');
     expectRefusal(release(folder, 'v1.2.0'), 'not an empty folder');
@@ -99,10 +99,10 @@ describe('a release is refused', () => {
   });
 });
 
-describe('the workflow of a release', () => {
+describe('release workflow', () => {
   const { permissions, jobs } = shipped<Workflow>('.github/workflows/release.yml');
 
-  it('may write only where it publishes, and keeps no token in a checkout', () => {
+  it('may write only in the publishing job, and keeps no token in a checkout', () => {
     expect(permissions).toEqual({ contents: 'read' });
     expect(Object.keys(jobs).filter((name) => jobs[name]?.permissions !== undefined)).toEqual(['publish']);
     const checkouts = Object.values(jobs).flatMap(({ steps }) =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-/** How data differs from one of the schemas that the package has. */
+/** Returns the differences between data and a schema of the package. */
 export function schemaProblems(name: string, data: unknown): string[] {
   const file = path.resolve(import.meta.dirname, `../schemas/${name}.schema.json`);
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });

@@ -9,7 +9,7 @@ import { richPlan } from './output/sample-plan.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** A validator that shares nothing with the checks of voxform itself. */
+/** Validators that are independent of voxform's own checks. */
 const validators: ReadonlyMap<string, ValidateFunction> = new Map(
   readdirSync(path.join(root, 'schemas')).map((file) => {
     const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
@@ -19,7 +19,7 @@ const validators: ReadonlyMap<string, ValidateFunction> = new Map(
   }),
 );
 
-/** What is wrong with a value, a line each; empty where nothing is. */
+/** Returns the problems of a value, one per line; empty if there are none. */
 function problems(schema: string, value: unknown): string[] {
   const validate = validators.get(schema);
   if (validate === undefined) throw new Error(`there is no schema ${schema}`);
@@ -34,8 +34,8 @@ const schemaOfKind: Readonly<Record<string, string>> = {
   WorkspaceUser: 'workspace-user',
 };
 
-describe('the schemas', () => {
-  it('are what the code gives', () => {
+describe('schemas', () => {
+  it('match the code', () => {
     const script = path.join(root, 'scripts', 'schemas.ts');
     expect(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toBe('');
   });
@@ -48,7 +48,7 @@ describe('the schemas', () => {
   });
 });
 
-/** Paths of fields that no description explains. */
+/** Returns paths of fields without a description. */
 function undescribed(schema: Node, at: string): string[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([key, field]) => undescribed(field, `${at}.${key}`));
   const alternatives = (schema.anyOf ?? []).flatMap((each) =>
@@ -63,15 +63,15 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-describe('every example', () => {
+describe('example', () => {
   const manifests = globSync('examples/*/manifests/**/*.yaml', { cwd: root }).sort();
   const projects = globSync('examples/*/voxform.yaml', { cwd: root }).sort();
 
-  it.each(projects)('has a project file that its schema takes: %s', (file) => {
+  it.each(projects)('has a project file that matches its schema: %s', (file) => {
     expect(problems('project', parse(readFileSync(path.join(root, file), 'utf8'), { merge: true }))).toEqual([]);
   });
 
-  it.each(manifests)('has manifests that their schemas take: %s', (file) => {
+  it.each(manifests)('has manifests that match their schemas: %s', (file) => {
     const documents = parseAllDocuments(readFileSync(path.join(root, file), 'utf8'), { merge: true });
     expect(documents.length).toBeGreaterThan(0);
     for (const document of documents) {
@@ -90,11 +90,11 @@ const agent = (spec: object, more: object = {}) => ({
   ...more,
 });
 
-describe('the manifest schema', () => {
+describe('manifest schema', () => {
   it.each([
     { reason: 'value forms', manifest: agent({ name: { $env: 'NAME', default: 'Support' } }) },
     {
-      reason: 'a join in a text',
+      reason: 'a join in a string',
       manifest: agent({ prompt_config: { prompt: { $join: ['a', { $file: 'b.md' }] } } }),
     },
     {
@@ -102,8 +102,8 @@ describe('the manifest schema', () => {
       manifest: agent({ llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } }),
     },
     { reason: 'tools of any form', manifest: agent({ llm_config: { tools: [{ type: 'x', deep: [1] }] } }) },
-    { reason: 'null where the API has it', manifest: agent({ prompt_config: { welcome_message: null } }) },
-  ])('takes $reason', ({ manifest }) => {
+    { reason: 'null if the API accepts it', manifest: agent({ prompt_config: { welcome_message: null } }) },
+  ])('accepts $reason', ({ manifest }) => {
     expect(problems('manifest', manifest)).toEqual([]);
     expect(problems('agent', manifest)).toEqual([]);
   });
@@ -113,16 +113,16 @@ describe('the manifest schema', () => {
     { reason: 'a field of the wrong type', manifest: agent({ llm_config: { temperature: 'warm' } }) },
     { reason: 'a name that is too long', manifest: agent({ name: 'n'.repeat(256) }) },
     { reason: 'a resource name with capitals', manifest: agent({}, { metadata: { name: 'Support' } }) },
-    { reason: 'a secret in the open', manifest: agent({ llm_config: { api_key: 'sk-in-the-open' } }) },
+    { reason: 'a literal secret', manifest: agent({ llm_config: { api_key: 'sk-in-the-open' } }) },
     {
       reason: 'a reference to another kind',
       manifest: agent({ llm_config: { knowledge_base_ids: [{ $ref: 'Agent/x' }] } }),
     },
-    { reason: 'a form with a second key', manifest: agent({ name: { $env: 'NAME', other: 'x' } }) },
-    { reason: 'another format', manifest: agent({}, { apiVersion: 'voxform/v2' }) },
+    { reason: 'a form with an extra key', manifest: agent({ name: { $env: 'NAME', other: 'x' } }) },
+    { reason: 'another format version', manifest: agent({}, { apiVersion: 'voxform/v2' }) },
     { reason: 'no spec', manifest: { apiVersion: 'voxform/v1', kind: 'Agent', metadata: { name: 'x' } } },
     {
-      reason: 'a path to ignore that no agent has',
+      reason: 'an ignored path that no agent has',
       manifest: agent({}, { metadata: { name: 'x', ignore_drift: ['speed'] } }),
     },
   ])('refuses $reason', ({ manifest }) => {
@@ -136,14 +136,14 @@ describe('the manifest schema', () => {
 
   it.each([
     { reason: 'retries above ten', kind: 'Webhook', spec: { url: 'https://example.com', retries: 11 } },
-    { reason: 'a timeout of nothing', kind: 'Webhook', spec: { url: 'https://example.com', timeout: 0 } },
-    { reason: 'an address that is none', kind: 'Webhook', spec: { url: 'somewhere' } },
+    { reason: 'a timeout of zero', kind: 'Webhook', spec: { url: 'https://example.com', timeout: 0 } },
+    { reason: 'an invalid address', kind: 'Webhook', spec: { url: 'somewhere' } },
     { reason: 'a number that is too long', kind: 'PhoneNumber', spec: { number: '+123456789012' } },
     { reason: 'a number without quotes', kind: 'PhoneNumber', spec: { number: 12025550120 } },
     { reason: 'an empty nickname', kind: 'PhoneNumber', spec: { number: '+12025550120', nickname: '' } },
-    { reason: 'a role that is none', kind: 'WorkspaceUser', spec: { email: 'a@b.c', role: 'boss' } },
+    { reason: 'an unknown role', kind: 'WorkspaceUser', spec: { email: 'a@b.c', role: 'boss' } },
     {
-      reason: 'a module that is none',
+      reason: 'an unknown module',
       kind: 'WorkspaceUser',
       spec: { email: 'a@b.c', modules: ['billing'] },
     },
@@ -154,7 +154,7 @@ describe('the manifest schema', () => {
   });
 });
 
-describe('the project schema', () => {
+describe('project schema', () => {
   const workspace = {
     base_url: 'https://voice.example.com',
     workspace_id: '01JX',
@@ -162,13 +162,13 @@ describe('the project schema', () => {
   };
   const project = (more: object) => ({ version: 1, workspaces: { staging: workspace }, ...more });
 
-  it('takes the least that a project needs', () => {
+  it('accepts a minimal project', () => {
     expect(problems('project', project({}))).toEqual([]);
   });
 
   it.each([
     {
-      reason: 'an API key in the open',
+      reason: 'a literal API key',
       file: project({ workspaces: { a: { ...workspace, api_key: 'key' } } }),
     },
     { reason: 'no workspaces', file: { version: 1 } },
@@ -176,13 +176,13 @@ describe('the project schema', () => {
     { reason: 'an unknown setting', file: project({ limit: {} }) },
     { reason: 'defaults of an unknown kind', file: project({ defaults: { Agnet: {} } }) },
     { reason: 'a share above one hundred', file: project({ guards: { max_changed_percent: 101 } }) },
-    { reason: 'no requests at all', file: project({ limits: { concurrency: 0 } }) },
+    { reason: 'a concurrency of zero', file: project({ limits: { concurrency: 0 } }) },
   ])('refuses $reason', ({ file }) => {
     expect(problems('project', file)).not.toEqual([]);
   });
 });
 
-describe('the schemas of results', () => {
+describe('schemas of results', () => {
   const rich = reread(richPlan);
   const failed = richPlan.resources.find(({ action }) => action === 'create')?.address ?? '';
   const report = {
@@ -196,19 +196,19 @@ describe('the schemas of results', () => {
     { name: 'plan', document: rich },
     { name: 'apply', document: reread(applyJson(report)) },
     { name: 'drift', document: rich },
-  ])('take what $name prints, and nothing else', ({ name, document }) => {
+  ])('accept the output of $name, and nothing else', ({ name, document }) => {
     expect(problems(name, document)).toEqual([]);
     expect(problems(name, { ...document, more: 1 })).not.toEqual([]);
     expect(problems(name, { ...document, resources: [{ address: 'Agent/a' }] })).not.toEqual([]);
   });
 
-  it('tell an apply from a plan', () => {
+  it('distinguish an apply from a plan', () => {
     const { resources } = applyJson(report);
     expect(problems('plan', { ...rich, resources: reread(resources) })).not.toEqual([]);
   });
 });
 
-/** As a program reads it. */
+/** Returns the document as a program parses it. */
 function reread<T>(document: T): T & object {
   return JSON.parse(JSON.stringify(document));
 }

@@ -5,8 +5,8 @@ import { afterAll, beforeAll } from 'vitest';
 const { scrypt } = crypto;
 
 /*
- * Works out each slow hash once in the tests of a file: many commands on one state ask for the same ones. How often a command asks for
- * them is shown in `trust/fingerprints.test.ts`, which takes this away.
+ * Computes each slow hash once per test file, because many commands on one state need the same ones.
+ * `trust/fingerprints.test.ts` disables this, and tests how often a command computes them.
  */
 
 const known = new Map<string, Promise<readonly [Error | null, Buffer]>>();

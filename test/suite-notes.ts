@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Given to a test of which the suite has others of the same sort: `npm test` leaves it out, CI does not. */
+/** The tag of a test that is one of many similar ones: `npm test` omits it, CI does not. */
 const LONG = 'long';
 
 export const longTag = {
@@ -8,10 +8,13 @@ export const longTag = {
   description: 'One of many of its sort, or of minutes: runs in CI, and with `npm run test:long`.',
 };
 
-/** How often a failed test is repeated. Only CI sets it. What passes only then is a defect, of the test or of the code. */
+/**
+ * How often a failed test is repeated. Set only in CI. A test that passes only when repeated is a defect, of the test
+ * or of the code.
+ */
 export const retries = Number(process.env.TEST_RETRIES ?? 0);
 
-/** Says at the end which tests passed only when they were repeated, and how many long tests were left out. */
+/** Reports at the end which tests passed only when repeated, and how many long tests were omitted. */
 export class SuiteNotes implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap(({ children }) => [...children.allTests()]);

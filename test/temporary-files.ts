@@ -4,11 +4,14 @@ import { freemem } from 'node:os';
 const MEMORY = '/dev/shm';
 const GIGABYTE = 2 ** 30;
 
-/** Keeps temporary files in memory on machines with enough of it: a tenth of the tests' time is a disk's work for files that go at once. */
+/**
+ * Keeps temporary files in memory on machines with enough of it: a tenth of the tests' time is disk work for
+ * short-lived files.
+ */
 export default function keepFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !isRoomy()) return;
   const folder = mkdtempSync(`${MEMORY}/voxform-`);
-  // As `/tmp` is, for commands that run as somebody else.
+  // The mode of `/tmp`, for commands that run as another user.
   chmodSync(folder, 0o1777);
   process.env.TMPDIR = folder;
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
