@@ -5,7 +5,7 @@ import { startPostgres } from '../test/state/backends/postgres/postgres-server.t
 import { say, write } from './demo-text.ts';
 import { FleetGround } from './torture/fleet-ground.ts';
 import { agent, documents, number, webhook } from './torture/manifests.ts';
-import { endProcesses, type Running } from './torture/processes.ts';
+import { killProcesses, type RunningProcess } from './torture/processes.ts';
 
 /*
  * Serves a fleet of 30 workspaces, each with a platform of its own, and kills a process half-way: one of two over a PostgreSQL, and
@@ -33,7 +33,7 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
 ] as const) {
   process.once(signal, () => {
-    endProcesses();
+    killProcesses();
     process.exit(code);
   });
 }
@@ -51,7 +51,7 @@ try {
   const only = serve(alone);
   await killHalfWay(alone, { processes: [only], victim: only });
   const again = serve(alone);
-  await again.said('serving the fleet');
+  await again.waitForOutput('serving the fleet');
   for (const [ground, title] of [
     [shared, 'PostgreSQL, with the process that is left'],
     [alone, 'The embedded database, with the process that was started again'],
@@ -70,7 +70,7 @@ try {
   process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
-  endProcesses();
+  killProcesses();
 }
 
 function openGround(url?: string): Promise<FleetGround> {
@@ -86,14 +86,14 @@ function openGround(url?: string): Promise<FleetGround> {
   });
 }
 
-function serve(ground: FleetGround): Running {
+function serve(ground: FleetGround): RunningProcess {
   write('$ voxform fleet serve &\n');
   return ground.serve();
 }
 
 interface Killing {
-  readonly processes: readonly Running[];
-  readonly victim: Running;
+  readonly processes: readonly RunningProcess[];
+  readonly victim: RunningProcess;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Case } from './cases.ts';
 import * as topics from './topics.ts';
 
-/** Everything but the kills. */
+/** All cases except the kills of `kills.ts`. */
 export const allCases: readonly Case[] = Object.values(topics).flat();

@@ -6,10 +6,10 @@ import type { Case } from './cases.ts';
 import type { Bench } from './lab.ts';
 
 const GROUP = 'bad inputs tried';
-/** Of each sort; `npm run fuzz` tries more, and others. */
+/** The number of inputs of each target. `npm run fuzz` tries more. */
 const RUNS = 25;
 
-/** Damaged manifests, project files, states, journals, saved plans and answers, given to whole commands in this process. */
+/** Runs whole commands in this process on damaged manifests, project files, states, journals, saved plans and responses. */
 export const badInputCases: readonly Case[] = targets.map(({ name, attempts }) => ({
   group: GROUP,
   name,

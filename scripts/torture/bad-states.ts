@@ -7,68 +7,69 @@ import { converges, refused, succeeded, unwrapped, writesNothing } from './expec
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, projectFile, webhook } from './manifests.ts';
 
-const GROUP = 'disk troubles';
+const GROUP = 'disk faults';
 const STATE = '.voxform/test.state.json';
 
-/** What somebody or something did to the file of the state. */
+/** A damage to the state file, and the error that reports it. */
 interface Damage {
   readonly name: string;
   readonly short?: boolean;
-  readonly damaged: (text: string) => string;
-  readonly says: RegExp;
+  readonly damage: (text: string) => string;
+  /** Matches the error message. */
+  readonly message: RegExp;
 }
 
 const damages: readonly Damage[] = [
-  { name: 'an empty state file', damaged: () => '', says: /is damaged: it is empty/ },
+  { name: 'an empty state file', damage: () => '', message: /is damaged: it is empty/ },
   {
     name: 'a truncated state file',
-    damaged: (text) => text.slice(0, text.length / 2),
-    says: /is damaged: it is invalid or truncated JSON/,
+    damage: (text) => text.slice(0, text.length / 2),
+    message: /is damaged: it is invalid or truncated JSON/,
   },
-  { name: 'a state file of zeros', damaged: (text) => '\0'.repeat(text.length), says: /is damaged/ },
+  { name: 'a state file of zeros', damage: (text) => '\0'.repeat(text.length), message: /is damaged/ },
   {
-    name: 'a state file with a field that is wrong',
-    damaged: (text) => text.replace('"pending": {}', '"pending": []'),
-    says: /is damaged: at pending/,
+    name: 'a state file with an invalid field',
+    damage: (text) => text.replace('"pending": {}', '"pending": []'),
+    message: /is damaged: at pending/,
   },
   {
-    name: 'an address twice in the state file',
-    damaged: (text) => text.replace('"Agent/b"', '"Agent/a"'),
-    says: /is damaged: line \d+ repeats the key "Agent\/a"/,
+    name: 'a repeated address in the state file',
+    damage: (text) => text.replace('"Agent/b"', '"Agent/a"'),
+    message: /is damaged: line \d+ repeats the key "Agent\/a"/,
   },
   {
     name: 'a reserved key in the state file',
-    damaged: (text) => text.replace('"Agent/b"', '"__proto__"'),
-    says: /is damaged: line \d+ has the key "__proto__"/,
+    damage: (text) => text.replace('"Agent/b"', '"__proto__"'),
+    message: /is damaged: line \d+ has the key "__proto__"/,
   },
   {
     name: 'an id edited in the state file',
     short: true,
-    damaged: (text) => text.replace(/"id": "01(.)/, '"id": "0$11'),
-    says: /was edited or damaged: its content does not match its digest/,
+    damage: (text) => text.replace(/"id": "01(.)/, '"id": "0$11'),
+    message: /was edited or damaged: its content does not match its digest/,
   },
   {
     name: 'a state of a newer format',
-    damaged: (text) => text.replace('"format_version": 2', '"format_version": 4'),
-    says: /in format 4; this version of voxform reads formats up to 3.*Upgrade voxform/,
+    damage: (text) => text.replace('"format_version": 2', '"format_version": 4'),
+    message: /in format 4; this version of voxform reads formats up to 3.*Upgrade voxform/,
   },
 ];
 
 export const badStateCases: readonly Case[] = [
   ...damages.map(
-    ({ name, damaged, says, short = false }): Case => ({
+    ({ name, damage, message, short = false }): Case => ({
       group: GROUP,
       name,
       short,
       async run(bench) {
         await using lab = await appliedLab(bench);
-        lab.write(STATE, damaged(lab.read(STATE)));
+        lab.write(STATE, damage(lab.read(STATE)));
         for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list']]) {
-          refused(await writesNothing(lab, () => lab.run(...args)), says);
+          refused(await writesNothing(lab, () => lab.run(...args)), message);
         }
         const { stderr } = await lab.run('plan');
         if (/Upgrade/.test(stderr)) return;
-        restoresAsTold(lab, stderr);
+        restoreFromHint(lab, stderr);
         await converges(lab);
       },
     }),
@@ -77,7 +78,7 @@ export const badStateCases: readonly Case[] = [
   { group: GROUP, name: 'a merge conflict in the state file', short: true, run: conflictingState },
   { group: GROUP, name: 'a missing state with backups', run: missingWithBackups },
   { group: GROUP, name: 'a missing state with a journal', run: missingWithJournal },
-  { group: GROUP, name: 'an older state put back under a journal', run: olderState },
+  { group: GROUP, name: 'an older state restored beside a newer journal', run: olderState },
   { group: GROUP, name: 'a flipped bit in the last line of the journal', short: true, run: flippedJournal },
   { group: GROUP, name: 'a journal of zeros', short: true, run: zeroedJournal },
 ];
@@ -88,8 +89,8 @@ async function appliedLab(bench: Bench): Promise<Lab> {
   return lab;
 }
 
-/** Gives the copy command that the hint names. */
-function restoresAsTold(lab: Lab, stderr: string): void {
+/** Runs the copy command in the hint. */
+function restoreFromHint(lab: Lab, stderr: string): void {
   const command = /: (cp ('.+?'|\S+) ('.+?'|\S+))/.exec(unwrapped(stderr))?.[1];
   assert.ok(command, `no command that restores the state: ${stderr}`);
   assert.equal(spawnSync('sh', ['-c', command], { cwd: lab.root }).status, 0, command);
@@ -108,22 +109,22 @@ async function foreignState(bench: Bench): Promise<void> {
   await converges(lab);
 }
 
-/** No backup is offered: each lacks the records of one side. */
+/** The hint must not offer a backup, because each backup lacks the records of one side. */
 async function conflictingState(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const whole = lab.read(STATE);
   const theirs = whole.replace(/"Agent\/b": \{([\s\S]*?"id": ")01/, '"Agent/theirs": {$102');
   const conflicts = [
-    { text: `<<<<<<< ours\n${whole}=======\n${theirs}>>>>>>> job\n`, says: /voxform import Agent\/\S+ 0/ },
-    { text: whole.replace('  "serial"', '<<<<<<< ours\n  "serial"'), says: /Take one side/ },
+    { text: `<<<<<<< ours\n${whole}=======\n${theirs}>>>>>>> job\n`, message: /voxform import Agent\/\S+ 0/ },
+    { text: whole.replace('  "serial"', '<<<<<<< ours\n  "serial"'), message: /Take one side/ },
   ];
-  for (const { text, says } of conflicts) {
+  for (const { text, message } of conflicts) {
     lab.write(STATE, text);
     for (const args of [['plan'], ['apply', '--auto-approve']]) {
-      const ended = await writesNothing(lab, () => lab.run(...args));
-      refused(ended, /unresolved merge conflict.*Do not restore a backup/);
-      refused(ended, says);
-      assert.ok(!ended.stderr.includes('.backup-'), ended.stderr);
+      const result = await writesNothing(lab, () => lab.run(...args));
+      refused(result, /unresolved merge conflict.*Do not restore a backup/);
+      refused(result, message);
+      assert.ok(!result.stderr.includes('.backup-'), result.stderr);
     }
   }
   lab.write(STATE, whole);
@@ -139,7 +140,7 @@ async function missingWithBackups(bench: Bench): Promise<void> {
       /is missing, but its backup test\.state\.json\.backup-1 exists/,
     );
   }
-  restoresAsTold(lab, (await lab.run('plan')).stderr);
+  restoreFromHint(lab, (await lab.run('plan')).stderr);
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 2);
 }

@@ -1,42 +1,43 @@
 import type { Bench } from './lab.ts';
 import type { Random } from './random.ts';
 
-/** One kind of trouble, made on purpose, and what must come of it: throws where that does not hold. */
+/** A case of the campaign: injects a fault, and checks the outcome. */
 export interface Case {
-  /** Heading of the figures. */
+  /** The heading in the table of figures. */
   readonly group: string;
   readonly name: string;
-  /** Of the state, where it is not local. */
+  /** The state backend, or `fleet`. Default: local. */
   readonly backend?: string;
-  /** Among those that the short form of the campaign runs. */
+  /** True if the test suite runs this case too. */
   readonly short?: boolean;
-  /** True where it counts by itself how often it made its trouble. */
+  /** True if the case counts its faults itself. */
   readonly counts?: boolean;
+  /** Throws if a check fails. */
   run(bench: Bench, random: Random): Promise<void>;
 }
 
-/** Thrown where this machine cannot make the trouble. */
+/** Thrown if the fault cannot be injected on this machine. */
 export class Skipped extends Error {
   override readonly name = 'Skipped';
 }
 
-/** Runs a case, and counts it. Never throws. */
+/** Runs a case, and records the result in the figures. Never throws. */
 export async function runCase(each: Case, bench: Bench, random: Random): Promise<void> {
   const { figures } = bench;
   try {
     await each.run(bench, random);
     if (!each.counts) figures.count(each.group, each.name);
   } catch (error) {
-    if (error instanceof Skipped) figures.skipped(each.name, error.message);
-    else figures.failed(`${each.group}: ${each.name} (seed ${random.seed})`, error);
+    if (error instanceof Skipped) figures.addSkipped(each.name, error.message);
+    else figures.addFailure(`${each.group}: ${each.name} (seed ${random.seed})`, error);
   }
 }
 
-/** Runs them, `width` at once, until all are done. */
-export async function inParallel(jobs: Iterable<() => Promise<void>>, width: number): Promise<void> {
+/** Runs all jobs, `concurrency` at a time. */
+export async function inParallel(jobs: Iterable<() => Promise<void>>, concurrency: number): Promise<void> {
   const queue = jobs[Symbol.iterator]();
   const worker = async (): Promise<void> => {
     for (let next = queue.next(); next.done !== true; next = queue.next()) await next.value();
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
 }

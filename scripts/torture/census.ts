@@ -3,62 +3,62 @@ import type { State } from '../../src/state/state.ts';
 import { firstAddress } from './manifests.ts';
 
 export interface Census {
-  /** Records that the state neither manages nor has released, and whose address it does not hold to be unknown. */
+  /** Records that are neither managed nor released, and whose address has no unknown create in the state. */
   readonly lost: readonly string[];
-  /** Addresses with more records than were released. */
+  /** Addresses with more than one record that was not released. */
   readonly duplicates: readonly string[];
 }
 
-/** What the platform holds, held against what the state knows. */
+/** Compares the records on the platform with the state. */
 export function census(world: World, state: State): Census {
   const pending = new Map([...state.pending].map(([address, create]) => [firstAddress(address), create]));
   const lost: string[] = [];
-  const inForce = new Map<string, number>();
+  const activeRecords = new Map<string, number>();
   for (const record of recordsOf(world)) {
     if (isReleased(record, state)) continue;
     const { kind, id, address } = record;
-    inForce.set(address, (inForce.get(address) ?? 0) + 1);
-    // A number is found again by its digits.
-    const isFound = kind === 'PhoneNumber' || isManaged(record, state) || pending.has(address);
-    if (!isFound) lost.push(`${address} (${id})`);
+    activeRecords.set(address, (activeRecords.get(address) ?? 0) + 1);
+    // The next run finds a number by its digits.
+    const isKnown = kind === 'PhoneNumber' || isManaged(record, state) || pending.has(address);
+    if (!isKnown) lost.push(`${address} (${id})`);
   }
-  const duplicates = [...inForce]
-    // While it is not known whether a replacement was made, the record that it replaces is in force too.
+  const duplicates = [...activeRecords]
+    // While the create of a replacement is unknown, the replaced record is active too.
     .filter(([address, number]) => number > (pending.get(address)?.replaces === undefined ? 1 : 2))
     .map(([address]) => address);
   return { lost, duplicates };
 }
 
-/** The record of a create that had no clear answer, if it was made: one of that address which the state does not know. */
-export function unknownRecord(world: World, state: State, address: string): MadeRecord | undefined {
+/** Returns the record of an unknown create, if the platform created it. */
+export function unknownRecord(world: World, state: State, address: string): CreatedRecord | undefined {
   return recordsOf(world).find(
     (record) => record.address === firstAddress(address) && !isManaged(record, state) && !isReleased(record, state),
   );
 }
 
-function isManaged({ kind, id }: MadeRecord, { resources }: State): boolean {
+function isManaged({ kind, id }: CreatedRecord, { resources }: State): boolean {
   return [...resources].some(([address, entry]) => entry.id === id && address.startsWith(`${kind}/`));
 }
 
-function isReleased({ kind, id }: MadeRecord, { orphans }: State): boolean {
+function isReleased({ kind, id }: CreatedRecord, { orphans }: State): boolean {
   return orphans.some((orphan) => orphan.id === id && orphan.kind === kind);
 }
 
-export interface MadeRecord {
+export interface CreatedRecord {
   readonly kind: string;
   readonly id: string;
   readonly address: string;
 }
 
-/** Every record that a create made, with the first address that its name, nickname or URL tells. */
-export function recordsOf({ agents, webhooks, numbers }: World): MadeRecord[] {
+/** Returns all created records, with the first address of each, derived from its name, nickname or URL. */
+export function recordsOf({ agents, webhooks, numbers }: World): CreatedRecord[] {
   return [
-    ...[...agents.values()].map(({ id, name }) => made('Agent', id, name)),
-    ...[...webhooks.values()].map(({ id, url }) => made('Webhook', id, url.slice(url.lastIndexOf('/') + 1))),
-    ...[...numbers.values()].map(({ id, nickname }) => made('PhoneNumber', id, nickname)),
+    ...[...agents.values()].map(({ id, name }) => createdRecord('Agent', id, name)),
+    ...[...webhooks.values()].map(({ id, url }) => createdRecord('Webhook', id, url.slice(url.lastIndexOf('/') + 1))),
+    ...[...numbers.values()].map(({ id, nickname }) => createdRecord('PhoneNumber', id, nickname)),
   ];
 }
 
-function made(kind: string, id: string, name: unknown): MadeRecord {
+function createdRecord(kind: string, id: string, name: unknown): CreatedRecord {
   return { kind, id, address: firstAddress(`${kind}/${String(name)}`) };
 }

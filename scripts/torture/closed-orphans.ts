@@ -6,11 +6,11 @@ import { agent, documents } from './manifests.ts';
 
 const APPLY = ['apply', '--auto-approve'];
 
-/** Records that a person closed on the orphan list. */
+/** Orphans that a person closed. */
 export const closedOrphanCases: readonly Case[] = [
   {
     group: 'guards',
-    name: 'a record that was handed over is neither taken back nor made twice',
+    name: 'a record that was handed over is neither imported nor created again',
     short: true,
     run: handedOver,
   },
@@ -25,8 +25,8 @@ async function handedOver(bench: Bench): Promise<void> {
   const id = state[1]?.id ?? '';
   succeeded(await lab.run('state', 'rm', 'Agent/b'));
   succeeded(await lab.run('orphans', 'close', id, '--because', 'handed-over'));
-  const ended = await settles(lab, () => lab.run(...APPLY));
-  assert.match(ended.stdout, /blocked/);
+  const result = await settles(lab, () => lab.run(...APPLY));
+  assert.match(result.stdout, /blocked/);
   succeeded(await lab.run('import', 'Agent/b', id));
   await converges(lab);
 }

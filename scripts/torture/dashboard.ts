@@ -8,13 +8,13 @@ const GROUP = 'dashboard edits';
 const APPLY = ['apply', '--auto-approve'];
 
 export const dashboardCases: readonly Case[] = [
-  { group: GROUP, name: 'what an update may erase is named', short: true, run: mayErase },
-  { group: GROUP, name: 'an agent deleted behind a user', short: true, run: deletedBehind },
-  { group: GROUP, name: 'publishing is left to a person', run: leftToPublish },
-  { group: GROUP, name: 'a rename that nobody told', run: renamed },
+  { group: GROUP, name: 'the plan names fields that an update may erase', short: true, run: mayErase },
+  { group: GROUP, name: 'an agent that was deleted while a user refers to it', short: true, run: deletedBehind },
+  { group: GROUP, name: 'publishing is a manual step', run: leftToPublish },
+  { group: GROUP, name: 'a rename without previous_names', run: renamed },
 ];
 
-/** A key and a voice that only the dashboard knows, on a platform that replaces: the plan names them before they are gone. */
+/** A key and a voice were set only in the dashboard, and the platform replaces objects. The plan must name both before the update erases them. */
 async function mayErase(bench: Bench): Promise<void> {
   const voiced = (speed: string, model: string) =>
     manifest('Agent', 'a', { name: 'a', tts_config: { speed }, llm_config: { model } });
@@ -37,7 +37,7 @@ async function mayErase(bench: Bench): Promise<void> {
   succeeded(await lab.run('plan'), /No changes/);
 }
 
-/** The update of a user that does not name the deleted agent succeeds; where the manifest names it, nobody blames the manifest. */
+/** The manifest does not name the deleted agent, so the update of the user must succeed. */
 async function deletedBehind(bench: Bench): Promise<void> {
   const ann = (spec: object) => manifest('WorkspaceUser', 'ann', { email: 'ann@example.com', ...spec });
   const both = [agent('a'), agent('b')];
@@ -65,7 +65,7 @@ async function leftToPublish(bench: Bench): Promise<void> {
   lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
   succeeded(await lab.run(...APPLY), /publish it: callers may hear the published version until then/);
   const status = await lab.run('status', '--wait-published', '--timeout', '0');
-  assert.equal(status.code, 1, 'it waits for the publication');
+  assert.equal(status.code, 1, 'status must wait for the publication');
   succeeded(await lab.run('status'), /publishing would change prompt_config\.prompt/);
 }
 

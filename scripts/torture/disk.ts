@@ -9,26 +9,25 @@ import { converges, refused, succeeded, unwrapped, writesNothing } from './expec
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
-import type { Ended } from './processes.ts';
-import { Random } from './random.ts';
+import type { ProcessResult } from './processes.ts';
 
-const GROUP = 'disk troubles';
+const GROUP = 'disk faults';
 
-/** A disk that does not take what is to be written. What a state may look like that somebody damaged is in `bad-states.ts`. */
+/** Failing writes to the disk. Damaged states are in `bad-states.ts`. */
 export const diskCases: readonly Case[] = [
   { group: GROUP, name: 'the outcome of a create cannot be written', short: true, run: unwritableOutcome },
-  { group: GROUP, name: 'no file may grow beyond a few kB', run: limitedFiles },
+  { group: GROUP, name: 'a limit of a few kB for each file', run: limitedFiles },
   { group: GROUP, name: 'the disk is full', run: fullDisk },
   { group: GROUP, name: 'a read-only folder', short: true, run: readOnlyFolder },
   { group: GROUP, name: 'a read-only file system', run: readOnlyFileSystem },
   { group: GROUP, name: 'a full device for the plan', short: true, run: fullDevice },
-  { group: GROUP, name: 'a torn last line of the journal, and damaged whole ones', run: tornJournal },
+  { group: GROUP, name: 'a torn last line of the journal, and damaged complete lines', run: tornJournal },
 ];
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `agent-${index}`);
 const TWENTY = documents(...names(18).map((name) => agent(name)), webhook('hook-a'), webhook('hook-b'));
 
-/** The state's file system takes nothing more from the moment when a create has arrived. */
+/** Writes to the journal fail from the fourth create on. */
 async function unwritableOutcome(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: TWENTY });
   const running = lab.start(['apply', '--auto-approve', '--concurrency', '1']);
@@ -43,18 +42,18 @@ async function unwritableOutcome(bench: Bench): Promise<void> {
     }
     return undefined;
   };
-  const ended = await lab.ended(running);
+  const result = await lab.waitFor(running);
   lab.hook = () => undefined;
-  if (ended.code === 143) throw new Skipped('prlimit is not here');
-  assert.equal(ended.code, 1);
-  assert.equal(posts, 4, 'it went on although the state could not be written');
-  await takesInWhatWasPrinted(lab, ended, 1);
+  if (result.code === 143) throw new Skipped('prlimit is not installed');
+  assert.equal(result.code, 1);
+  assert.equal(posts, 4, 'the run continued although the state could not be written');
+  await importsPrintedIds(lab, result, 1);
 }
 
 async function limitedFiles(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: TWENTY });
-  const ended = await lab.runWith({ wrapper: ['bash', '-c', 'ulimit -f 6; exec "$@"', 'limited'] }, ...APPLY);
-  await takesInWhatWasPrinted(lab, ended);
+  const result = await lab.runWith({ wrapper: ['bash', '-c', 'ulimit -f 6; exec "$@"', 'limited'] }, ...APPLY);
+  await importsPrintedIds(lab, result);
 }
 
 const APPLY = ['apply', '--auto-approve'];
@@ -62,7 +61,7 @@ const APPLY = ['apply', '--auto-approve'];
 async function fullDisk(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: TWENTY });
   const small = 'mount -t tmpfs -o size=24k none .voxform';
-  await takesInWhatWasPrinted(lab, await inNamespace(lab, small, APPLY));
+  await importsPrintedIds(lab, await inNamespace(lab, small, APPLY));
 }
 
 async function readOnlyFolder(bench: Bench): Promise<void> {
@@ -72,7 +71,7 @@ async function readOnlyFolder(bench: Bench): Promise<void> {
   chmodSync(folder, 0o555);
   const wrapper = asOrdinaryUser;
   const [probe = '', ...words] = [...wrapper, 'test', '!', '-w', folder];
-  if (spawnSync(probe, words).status !== 0) throw new Skipped('root may write everywhere here');
+  if (spawnSync(probe, words).status !== 0) throw new Skipped('root can write everywhere on this machine');
   refused(await writesNothing(lab, () => lab.runWith({ wrapper }, ...APPLY)), /permission denied/);
   succeeded(await lab.runWith({ wrapper }, 'plan'));
   chmodSync(folder, 0o700);
@@ -119,41 +118,38 @@ async function tornJournal(bench: Bench): Promise<void> {
   refused(await writesNothing(lab, () => lab.run(...APPLY)), /journal.*:1 .* is damaged/);
 }
 
-/**
- * The run stopped, and it printed the command that takes in each id it could not save. A person whose disk has room again gives
- * those commands, and nothing is left over.
- */
-async function takesInWhatWasPrinted(lab: Lab, ended: Ended, expected?: number): Promise<void> {
-  assert.equal(ended.code, 1, ended.stderr);
-  const said = unwrapped(ended.stdout + ended.stderr);
-  assert.match(said, /the state.* (could not|cannot) be written|cannot (write|lock) the state/);
+/** Checks that the run stopped and printed an import command for each id that it could not save. Runs these commands, then applies. */
+async function importsPrintedIds(lab: Lab, result: ProcessResult, expected?: number): Promise<void> {
+  assert.equal(result.code, 1, result.stderr);
+  const output = unwrapped(result.stdout + result.stderr);
+  assert.match(output, /the state.* (could not|cannot) be written|cannot (write|lock) the state/);
   await lab.check('after the disk refused');
-  const commands = [...said.matchAll(/voxform import (\S+) (01\w+)/g)].map(([, address, id]) => ({
+  const commands = [...output.matchAll(/voxform import (\S+) (01\w+)/g)].map(([, address, id]) => ({
     address,
     id,
   }));
-  if (expected !== undefined) assert.equal(commands.length, expected, said);
+  if (expected !== undefined) assert.equal(commands.length, expected, output);
   const { resources } = await lab.state();
   const ids = new Set([...resources.values()].map(({ id }) => id));
   for (const { address, id } of recordsOf(lab.emulator.world)) {
     if (ids.has(id)) continue;
-    const told = commands.find((each) => each.address === address);
-    assert.equal(told?.id, id, `${address} is ${id} on the platform, and the run did not say so: ${said}`);
+    const printed = commands.find((each) => each.address === address);
+    assert.equal(printed?.id, id, `${address} is ${id} on the platform, and the run did not print it: ${output}`);
     succeeded(await lab.run('import', address, id));
   }
-  await settleUnknowns(lab, { random: new Random('disk'), leaves: 0, dies: 0 });
+  await settleUnknowns(lab);
   await converges(lab, '--allow-large-change');
 }
 
-/** Runs the command where something else is mounted on the state's folder, and brings back what it wrote there. */
-async function inNamespace(lab: Lab, mount: string, args: readonly string[]): Promise<Ended> {
+/** Runs the command with another file system mounted at the state folder, and copies the resulting files back. */
+async function inNamespace(lab: Lab, mount: string, args: readonly string[]): Promise<ProcessResult> {
   const folder = path.join(lab.root, '.voxform');
   mkdirSync(folder, { recursive: true });
   const script = `${mount} || exit 99; "$@"; code=$?; cp -a .voxform after; exit $code`;
   const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
-  const ended = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'mounted'] }, ...args);
-  if (ended.code === 99) throw new Skipped('nothing can be mounted here');
+  const result = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'mounted'] }, ...args);
+  if (result.code === 99) throw new Skipped('this machine does not allow mounts');
   rmSync(folder, { recursive: true });
   renameSync(path.join(lab.root, 'after'), folder);
-  return ended;
+  return result;
 }

@@ -1,58 +1,58 @@
 import assert from 'node:assert/strict';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import type { Lab } from './lab.ts';
-import type { Ended } from './processes.ts';
+import type { ProcessResult } from './processes.ts';
 
-/** It failed, with this exit code, and with one message that says this. */
-export function refused({ code, signal, stderr }: Ended, says: RegExp, exitCode = 1): void {
-  assert.equal(signal, null, `it was ended by ${signal}`);
+/** Checks that a command failed with this exit code and exactly one error, which matches. */
+export function refused({ code, signal, stderr }: ProcessResult, message: RegExp, exitCode = 1): void {
+  assert.equal(signal, null, `ended by ${signal}`);
   assert.equal(code, exitCode, `exit code ${code}: ${stderr}`);
-  assert.equal(stderr.match(/^error: /gm)?.length, 1, `not exactly one message: ${stderr}`);
-  assert.match(unwrapped(stderr), says);
+  assert.equal(stderr.match(/^error: /gm)?.length, 1, `not exactly one error: ${stderr}`);
+  assert.match(unwrapped(stderr), message);
 }
 
-export function succeeded({ code, stdout, stderr }: Ended, says?: RegExp): void {
+export function succeeded({ code, stdout, stderr }: ProcessResult, output?: RegExp): void {
   assert.equal(code, 0, `exit code ${code}: ${stdout}${stderr}`);
-  if (says !== undefined) assert.match(unwrapped(stdout + stderr), says);
+  if (output !== undefined) assert.match(unwrapped(stdout + stderr), output);
 }
 
-/** Text as one line, so that it can be searched whatever the width of the terminal broke. */
+/** Joins wrapped lines, so that the text can be searched. */
 export function unwrapped(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ');
 }
 
-/** Runs it, and holds that neither the platform nor the state was written to; a dead run's lock may be cleared away, and the history says that there was a run. */
-export async function writesNothing(lab: Lab, run: () => Promise<Ended>): Promise<Ended> {
+/** Runs a command, and checks that it writes neither to the platform nor to the state. It may remove a dead run's lock and add to the history. */
+export async function writesNothing(lab: Lab, run: () => Promise<ProcessResult>): Promise<ProcessResult> {
   const [writes, files] = [lab.writes(), stateIn(lab)];
-  const ended = await run();
-  assert.equal(lab.writes(), writes, 'something was sent that writes');
-  assert.deepEqual(stateIn(lab), files, 'a file of the state was written');
-  return ended;
+  const result = await run();
+  assert.equal(lab.writes(), writes, 'the command sent a write');
+  assert.deepEqual(stateIn(lab), files, 'the command wrote to the state');
+  return result;
 }
 
-/** The same of an apply that has nothing to send, once more: the first may record in the state what its reads showed. */
-export async function settles(lab: Lab, run: () => Promise<Ended>): Promise<Ended> {
+/** Runs an apply without changes twice. The first run may record values that it read in the state; the second must write nothing. */
+export async function settles(lab: Lab, run: () => Promise<ProcessResult>): Promise<ProcessResult> {
   const writes = lab.writes();
-  const ended = await run();
-  assert.equal(lab.writes(), writes, 'something was sent that writes');
+  const result = await run();
+  assert.equal(lab.writes(), writes, 'the command sent a write');
   await writesNothing(lab, run);
-  return ended;
+  return result;
 }
 
 function stateIn(lab: Lab): object {
-  const isBeside = (name: string): boolean => name.endsWith('.lock') || name.endsWith('.history.jsonl');
-  return Object.fromEntries(Object.entries(lab.stateFiles()).filter(([name]) => !isBeside(name)));
+  const isIgnored = (name: string): boolean => name.endsWith('.lock') || name.endsWith('.history.jsonl');
+  return Object.fromEntries(Object.entries(lab.stateFiles()).filter(([name]) => !isIgnored(name)));
 }
 
-/** Applies, and holds that a plan afterwards has nothing to do. */
+/** Applies, and checks that the plan is then empty. */
 export async function converges(lab: Lab, ...flags: string[]): Promise<void> {
   succeeded(await lab.run('apply', '--auto-approve', ...flags));
   const plan = await lab.run('plan', '--detailed-exitcode');
-  assert.equal(plan.code, 0, `there is something left to do: ${plan.stdout}${plan.stderr}`);
+  assert.equal(plan.code, 0, `the plan after the apply is not empty: ${plan.stdout}${plan.stderr}`);
   await lab.check('after a last apply');
 }
 
-/** What the JSON of a plan or of an apply says of each resource. */
+/** Returns the resources in the JSON of a plan or an apply, by address. */
 export function resourcesIn(stdout: string): Map<string, PlannedJson> {
   const { resources } = JSON.parse(stdout) as { readonly resources: readonly PlannedJson[] };
   return new Map(resources.map((resource) => [resource.address, resource]));

@@ -5,62 +5,62 @@ import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { embeddedFleetDatabase, type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import type { FleetFigures, FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
-import { ELSEWHERE } from './machines.ts';
+import { SIMULATED_MACHINE } from './machines.ts';
 import { projectFile } from './manifests.ts';
-import { type Ended, type Running, startProcess } from './processes.ts';
+import { type ProcessResult, type RunningProcess, startProcess } from './processes.ts';
 import { SECRETS } from './secrets.ts';
 
 const { VOXFORM_API_KEY: PLATFORM_KEY = '', ...secrets } = SECRETS;
 
-type SameName = 'address' | 'status' | 'failures' | 'asked' | 'plan' | 'last';
+type SharedField = 'address' | 'status' | 'failures' | 'asked' | 'plan' | 'last';
 
-/** Of the JSON of `fleet status`, what is read here. */
-export interface ToldFleet extends Pick<FleetFigures, 'at' | 'counts'> {
-  readonly workspaces: readonly (Pick<FleetWorkspace, SameName> & {
+/** The fields of `fleet status --output json` that the campaign reads. */
+export interface FleetStatus extends Pick<FleetFigures, 'at' | 'counts'> {
+  readonly workspaces: readonly (Pick<FleetWorkspace, SharedField> & {
     readonly checked_at: string | null;
     readonly due_at: string;
   })[];
 }
 
 interface GroundOptions {
-  /** Script of the command. */
+  /** The path of the command's main file. */
   readonly main: string;
   readonly projects: readonly string[];
   readonly seed: string;
   manifests(project: string): string;
-  /** Lines of the fleet file beside its sources and its database. */
+  /** Lines of the fleet file in addition to its sources and its database. */
   readonly fleet: string;
-  /** Address of the database; the embedded one where absent. */
+  /** The URL of the database. Default: the embedded database. */
   readonly url?: string | undefined;
-  /** The same for whom nothing happens to; `url` where absent. */
+  /** A URL of the database without a proxy. Default: `url`. */
   readonly direct?: string | undefined;
-  /** Where one process finds what another compiled; a folder of its own where absent. */
+  /** The compile cache that processes share. Default: a new folder. */
   readonly caches?: string | undefined;
 }
 
-/** A process on a machine of its own. */
+/** A simulated machine. */
 export interface Machine {
   readonly host: string;
   /** Seconds by which its clock is ahead. */
   readonly ahead: number;
 }
 
-interface Starting {
-  readonly longest?: number;
-  /** Options of node. */
+interface StartOptions {
+  readonly timeoutMs?: number;
+  /** Options of Node. */
   readonly node?: readonly string[];
 }
 
 export type PlatformHook = (project: string, request: ReceivedRequest) => Promise<Fault | undefined>;
 
-/** Projects with a platform each, which stay whatever happens to the processes that serve them as a fleet. */
+/** Projects that are served as a fleet, each with its own platform. Projects and platforms outlive the processes of the fleet. */
 export class FleetGround implements AsyncDisposable {
   readonly folder: string;
   readonly platforms: ReadonlyMap<string, Emulator>;
-  /** Hears of every request before its platform does anything about it. */
+  /** Called with each request before the platform handles it. */
   hook: PlatformHook = async () => undefined;
   readonly #options: GroundOptions;
-  readonly #started: Running[] = [];
+  readonly #started: RunningProcess[] = [];
 
   private constructor(options: GroundOptions, folder: string, platforms: ReadonlyMap<string, Emulator>) {
     this.#options = options;
@@ -68,7 +68,7 @@ export class FleetGround implements AsyncDisposable {
     this.platforms = platforms;
   }
 
-  /** A ground whose processes run the build of a bench, and share what they compiled. */
+  /** Creates a fleet whose processes run the built command and share its compile cache. */
   static ofBench(built: string, options: Omit<GroundOptions, 'main' | 'caches'>): Promise<FleetGround> {
     return FleetGround.open({
       ...options,
@@ -109,26 +109,26 @@ ${fleet}`,
     writeFileSync(file, text);
   }
 
-  /** Starts a process that serves the fleet, on this machine or on one that it believes to be another. */
-  serve(machine?: Machine): Running {
+  /** Starts a process that serves the fleet, on this machine or on a simulated one. */
+  serve(machine?: Machine): RunningProcess {
     return this.#start(['fleet', 'serve'], {
-      longest: Number.POSITIVE_INFINITY,
-      ...(machine && { node: ['--import', `${ELSEWHERE}?host=${machine.host}&ahead=${machine.ahead}`] }),
+      timeoutMs: Number.POSITIVE_INFINITY,
+      ...(machine && { node: ['--import', `${SIMULATED_MACHINE}?host=${machine.host}&ahead=${machine.ahead}`] }),
     });
   }
 
-  /** Gives a command in the folder of the fleet. */
-  run(...args: readonly string[]): Promise<Ended> {
+  /** Runs a command in the folder of the fleet. */
+  run(...args: readonly string[]): Promise<ProcessResult> {
     return this.#start(args, {}).ended;
   }
 
-  async status(): Promise<ToldFleet> {
+  async status(): Promise<FleetStatus> {
     const { code, stdout, stderr } = await this.run('fleet', 'status', '--output', 'json');
     if (code !== 0) throw new Error(`fleet status ended with ${code}: ${stderr}`);
-    return JSON.parse(stdout) as ToldFleet;
+    return JSON.parse(stdout) as FleetStatus;
   }
 
-  /** Does something in the database, which no process has open where it is the embedded one. */
+  /** Opens the database for a callback. No process may use an embedded database at the same time. */
   async inDatabase<T>(work: (database: FleetDatabase) => Promise<T>): Promise<T> {
     const { url, direct = url } = this.#options;
     const database = await (direct === undefined
@@ -141,13 +141,13 @@ ${fleet}`,
     }
   }
 
-  /** Lets so much time pass that silent processes count as dead. */
+  /** Moves the times in the database back, so that processes without a recent heartbeat count as dead. */
   passTime(): Promise<void> {
     return this.inDatabase(async ({ query }) => {
       const [row] = await query(`SELECT to_regclass('voxform_queue.job') IS NULL AS "isNew"`);
-      // A process that was killed early made no tables.
+      // A process that was killed early has not created the tables.
       if (row?.isNew === true) return;
-      // Each on its own: processes that lock the same rows in another order would be in a deadlock with all of them.
+      // Separate statements: one transaction could deadlock with processes that lock the same rows in another order.
       for (const update of [
         `voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s'`,
         `voxform_fleet.states SET heard = heard - interval '61 s'`,
@@ -158,13 +158,13 @@ ${fleet}`,
     });
   }
 
-  /** What all processes have said. */
-  get said(): string {
-    return this.#started.map(({ text }) => text()).join('\n');
+  /** The output of all processes. */
+  get output(): string {
+    return this.#started.map(({ output }) => output()).join('\n');
   }
 
-  /** Text of all files, such as those of checkouts and of an embedded database. */
-  texts(): string[] {
+  /** The contents of all files, including checkouts and an embedded database. */
+  fileContents(): string[] {
     return readdirSync(this.folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'));
@@ -177,19 +177,19 @@ ${fleet}`,
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #start(args: readonly string[], { longest, node = [] }: Starting): Running {
+  #start(args: readonly string[], { timeoutMs, node = [] }: StartOptions): RunningProcess {
     const { main, url, caches = path.join(this.folder, '.caches') } = this.#options;
     const running = startProcess([process.execPath, ...node, main, ...args], {
       cwd: this.folder,
       env: {
         ...secrets,
-        // One name for all workspaces is refused.
+        // A fleet refuses VOXFORM_API_KEY, because it would apply to all workspaces.
         PLATFORM_KEY,
         ...(url !== undefined && { FLEET_DATABASE_URL: url }),
         NODE_COMPILE_CACHE: caches,
         TMPDIR: this.folder,
       },
-      ...(longest !== undefined && { longest }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
     });
     this.#started.push(running);
     return running;

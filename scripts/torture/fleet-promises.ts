@@ -6,37 +6,37 @@ import { createStore } from '../../src/state/state-location.ts';
 import { Secret } from '../../src/values/value.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
-import type { FleetGround, Machine, ToldFleet } from './fleet-ground.ts';
+import type { FleetGround, FleetStatus, Machine } from './fleet-ground.ts';
 import { CAMPAIGN } from './lab.ts';
 import { settleUnknowns } from './person.ts';
-import type { Running } from './processes.ts';
-import { Random } from './random.ts';
+import type { RunningProcess } from './processes.ts';
+import type { Random } from './random.ts';
 import { secretsIn } from './secrets.ts';
-import type { OwnDatabase } from './shared-places.ts';
+import type { OwnDatabase } from './shared-locations.ts';
 
 /** A fleet under attack. */
 export interface Fleet {
   readonly ground: FleetGround;
-  /** Undefined where it is the embedded one. */
+  /** Undefined for the embedded database. */
   readonly database: OwnDatabase | undefined;
-  /** Of the manifests of each project. */
+  /** The current edition of the manifests, by project. */
   readonly editions: Map<string, number>;
   readonly machines: readonly Machine[];
-  /** Processes by the names of their machines. */
-  readonly running: Map<string, Running>;
+  /** The running processes, by host name. */
+  readonly running: Map<string, RunningProcess>;
   readonly figures: Figures;
-  /** Where plans need approval: by project, the editions whose plans a person approved. */
+  /** The approved editions by project, if plans need approval. */
   readonly approved?: Map<string, Set<number>> | undefined;
 }
 
-/** Shows each plan that waits to a person, who approves it or not. */
+/** Approves or rejects each pending plan, as a person does. */
 export async function decideOnPlans({ ground, approved, figures }: Fleet, random?: Random): Promise<void> {
   if (approved === undefined) return;
   const { workspaces } = await ground.status();
   for (const { address, plan } of workspaces) {
     if (plan?.state !== 'waiting') continue;
     const shown = await ground.run('fleet', 'show', address);
-    // Another plan may wait by now, or none.
+    // The pending plan may have changed in the meantime.
     if (!shown.stdout.includes(plan.id)) continue;
     const isRejected = random?.chance(0.2) ?? false;
     const [, project = ''] = /^\w+\/(\w+):/.exec(address) ?? [];
@@ -50,16 +50,16 @@ export function editionsIn(text: string): number[] {
   return [...text.matchAll(/Edition (\d+)\./g)].map(([, edition]) => Number(edition));
 }
 
-/** One process on each machine that has none. */
+/** Starts a process on each machine that has none. */
 export function startAll({ ground, machines, running }: Fleet): void {
   for (const machine of machines) {
     if (running.has(machine.host)) continue;
     const started = ground.serve(machine);
     running.set(machine.host, started);
-    const gone = (): void => {
+    const onExit = (): void => {
       if (running.get(machine.host) === started) running.delete(machine.host);
     };
-    started.ended.then(gone, gone);
+    started.ended.then(onExit, onExit);
   }
 }
 
@@ -77,57 +77,56 @@ export async function stopAll({ running }: Fleet): Promise<void> {
     [...running.values()].map(async ({ child, ended }) => {
       child.kill('SIGTERM');
       const { code, stderr } = await ended;
-      // The signal ends a process that was started just now before it takes signals.
+      // The signal kills a process that has not installed its signal handlers yet.
       if (code === null && stderr === '') return;
       assert.equal(code, 0, `a process ended with ${code}: ${stderr.slice(-1_000)}`);
     }),
   );
 }
 
-/** Milliseconds. */
-const LONGEST_WAIT = 75_000;
+const MAX_WAIT_MS = 75_000;
 const SOURCE = 'voices';
 const WORKSPACE = 'test';
 
-/** Nothing happens any more: every workspace is run, a person answers what is unknown, and all is there once and known. */
-export async function allAsDeclared(fleet: Fleet): Promise<void> {
+/** Runs every workspace without faults, settles unknown creates, and checks that each declared record exists once and is in the state. */
+export async function convergesAsDeclared(fleet: Fleet): Promise<void> {
   const { ground, database, figures } = fleet;
   startAll(fleet);
   await allChecked(fleet);
   await stopAll(fleet);
-  const open = (await statesOf(fleet)).filter(({ state }) => state.pending.size > 0);
-  for (const { project } of open) await answerFor(fleet, project);
+  const unsettled = (await statesOf(fleet)).filter(({ state }) => state.pending.size > 0);
+  for (const { project } of unsettled) await settleWorkspace(fleet, project);
   startAll(fleet);
   const { workspaces } = await allChecked(fleet);
   await stopAll(fleet);
   for (const { project, state } of await statesOf(fleet)) {
     const { world } = ground.platforms.get(project) ?? assert.fail(project);
     const { lost, duplicates } = census(world, state);
-    for (const id of lost) figures.wrong('lost ids', `${id} of ${project}`);
-    for (const address of duplicates) figures.wrong('silent duplicates', `${address} of ${project}`);
+    for (const id of lost) figures.addViolation('lost ids', `${id} of ${project}`);
+    for (const address of duplicates) figures.addViolation('silent duplicates', `${address} of ${project}`);
     assert.deepEqual([lost, duplicates], [[], []], project);
     if (state.pending.size > 0) continue;
-    const shown = workspaces.find(({ address }) => address === addressOf(project));
-    // On a busy machine, intervals of a second are soon over.
-    assert.match(String(shown?.status), /^(in-sync|stale)$/, JSON.stringify(shown));
+    const listed = workspaces.find(({ address }) => address === addressOf(project));
+    // On a busy machine, a status is stale after an interval of a second.
+    assert.match(String(listed?.status), /^(in-sync|stale)$/, JSON.stringify(listed));
     const edition = `Edition ${fleet.editions.get(project)}.`;
     const prompts = [...world.agents.values()].map((each) => each.prompt_config?.prompt);
     assert.deepEqual(prompts, [edition, edition, edition], project);
     assert.deepEqual([world.webhooks.size, world.numbers.size], [1, 1], project);
     figures.add('records created', 5);
   }
-  const texts = [ground.said, (await database?.contents()) ?? '', ...ground.texts()];
-  for (const secret of new Set(texts.flatMap(secretsIn))) figures.wrong('secrets seen', `${secret} of a fleet`);
-  assert.doesNotMatch(ground.said, /\n\s+at .*:\d+:\d+/, 'a stack trace');
+  const texts = [ground.output, (await database?.contents()) ?? '', ...ground.fileContents()];
+  for (const secret of new Set(texts.flatMap(secretsIn))) figures.addViolation('secrets seen', `${secret} of a fleet`);
+  assert.doesNotMatch(ground.output, /\n\s+at .*:\d+:\d+/, 'a stack trace');
 }
 
-/** Waits for a run of every workspace that begins after now; a person asks once more for those that have failed. */
-async function allChecked(fleet: Fleet): Promise<ToldFleet> {
+/** Waits until every workspace has been checked by a new run. Requests another run of each failed workspace once. */
+async function allChecked(fleet: Fleet): Promise<FleetStatus> {
   const { ground, editions, running } = fleet;
-  await Promise.all([...running.values()].map(({ said }) => said('serving the fleet')));
+  await Promise.all([...running.values()].map((process) => process.waitForOutput('serving the fleet')));
   const { at: since } = await ground.status();
-  const until = performance.now() + LONGEST_WAIT;
-  const asked = new Set<string>();
+  const until = performance.now() + MAX_WAIT_MS;
+  const requested = new Set<string>();
   for (;;) {
     await decideOnPlans(fleet);
     const status = await ground.status();
@@ -137,16 +136,16 @@ async function allChecked(fleet: Fleet): Promise<ToldFleet> {
     );
     if (open.length === 0 && workspaces.length === editions.size) return status;
     if (performance.now() > until) {
-      const told = open.map(({ address, status: shown, checked_at, due_at, failures, asked: why, last }) =>
-        JSON.stringify({ address, shown, checked_at, due_at, failures, why, last }),
+      const pending = open.map(({ address, status: state, checked_at, due_at, failures, asked, last }) =>
+        JSON.stringify({ address, state, checked_at, due_at, failures, asked, last }),
       );
-      const said = ground.said.split('\n').filter((line) => /"level":"(error|warning)"/.test(line));
+      const log = ground.output.split('\n').filter((line) => /"level":"(error|warning)"/.test(line));
       assert.fail(
-        `since ${since}, ${workspaces.length} of ${editions.size}:\n${told.join('\n')}\n${said.slice(-10).join('\n')}`,
+        `since ${since}, ${workspaces.length} of ${editions.size}:\n${pending.join('\n')}\n${log.slice(-10).join('\n')}`,
       );
     }
-    const failed = open.filter(({ failures, address }) => failures > 0 && !asked.has(address));
-    for (const { address } of failed) asked.add(address);
+    const failed = open.filter(({ failures, address }) => failures > 0 && !requested.has(address));
+    for (const { address } of failed) requested.add(address);
     if (failed.length > 0) await ground.run('fleet', 'run', ...failed.map(({ address }) => address));
     await delay(500);
   }
@@ -161,9 +160,9 @@ function statesOf({ ground, database, editions }: Fleet) {
   return ground.inDatabase(() =>
     Promise.all(
       [...editions.keys()].map(async (project) => {
-        const place = fleetStateLocation(at, { source: SOURCE, project, workspace: WORKSPACE });
+        const location = fleetStateLocation(at, { source: SOURCE, project, workspace: WORKSPACE });
         const { workspaceId } = ground.platforms.get(project) ?? assert.fail(project);
-        const store = createStore(place, { ...CAMPAIGN, root: '/', env: {}, cacheFolder: undefined });
+        const store = createStore(location, { ...CAMPAIGN, root: '/', env: {}, cacheFolder: undefined });
         const fresh = { lineage: 'none yet', salt: 'none yet' };
         return { project, state: await readState(store, { workspaceId, fresh }) };
       }),
@@ -171,8 +170,8 @@ function statesOf({ ground, database, editions }: Fleet) {
   );
 }
 
-/** Answers what a workspace asks, as a person does. */
-async function answerFor(fleet: Fleet, project: string): Promise<void> {
+/** Settles the unknown creates of a workspace, as a person does. */
+async function settleWorkspace(fleet: Fleet, project: string): Promise<void> {
   const { ground, figures } = fleet;
   const emulator = ground.platforms.get(project) ?? assert.fail(project);
   await settleUnknowns(
@@ -180,13 +179,13 @@ async function answerFor(fleet: Fleet, project: string): Promise<void> {
       emulator,
       figures,
       run: (...args) => ground.run('fleet', 'exec', addressOf(project), '--', ...args),
-      runAndDie: () => assert.fail('nobody dies here'),
+      runAndDie: () => assert.fail('no command is killed here'),
       check: async () => undefined,
       async state() {
-        const found = (await statesOf(fleet)).find((each) => each.project === project);
-        return found?.state ?? assert.fail(project);
+        const stored = (await statesOf(fleet)).find((each) => each.project === project);
+        return stored?.state ?? assert.fail(project);
       },
     },
-    { random: new Random('answers'), leaves: 0, dies: 0 },
+    {},
   );
 }

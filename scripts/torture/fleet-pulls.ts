@@ -12,12 +12,12 @@ import { manifestsOf } from './fleets.ts';
 import type { Bench } from './lab.ts';
 import type { Random } from './random.ts';
 import { SECRETS, secretsIn } from './secrets.ts';
-import { ownDatabase } from './shared-places.ts';
+import { ownDatabase } from './shared-locations.ts';
 
 const trials = [
   { name: 'pull requests are planned while processes are killed and the host fails', steps: 8 },
   {
-    name: 'pull requests are planned while processes are killed and the host fails, for a moment',
+    name: 'pull requests are planned while processes are killed and the host fails, briefly',
     steps: 3,
     short: true,
   },
@@ -27,12 +27,11 @@ export const fleetPullCases: readonly Case[] = trials.map(({ steps, ...each }) =
   group: 'fleets',
   backend: 'fleet',
   ...each,
-  run: (bench, random) => planUnder(steps, bench, random),
+  run: (bench, random) => planUnderFaults(steps, bench, random),
 }));
 
-/** Milliseconds. */
-const LONGEST_WAIT = 150_000;
-const ANSWERS: readonly Fault['answer'][] = [
+const MAX_WAIT_MS = 150_000;
+const HOST_FAULTS: readonly Fault['answer'][] = [
   'cut',
   'lost',
   { status: 500 },
@@ -40,17 +39,17 @@ const ANSWERS: readonly Fault['answer'][] = [
   { status: 403, headers: { 'retry-after': '1' } },
 ];
 
-/** A fleet, its host, and what reviewers have approved. */
-interface Reviewed {
+/** A fleet, its host, and the approvals of reviewers. */
+interface ReviewedFleet {
   readonly fleet: Fleet;
   readonly host: CodeHostFake;
-  /** Editions by project. */
+  /** The approved editions by project. */
   readonly reviewed: ReadonlyMap<string, Set<number>>;
-  /** In the order in which they were merged. */
+  /** In the order of the merges. */
   readonly merges: { readonly project: string; readonly number: number }[];
 }
 
-async function planUnder(steps: number, bench: Bench, random: Random): Promise<void> {
+async function planUnderFaults(steps: number, bench: Bench, random: Random): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await ownDatabase());
   const projects = Array.from({ length: random.int(2, 3) }, (_, index) => `p${index}`);
@@ -68,7 +67,7 @@ async function planUnder(steps: number, bench: Bench, random: Random): Promise<v
   const kind = random.pick(['github', 'gitlab'] as const);
   const host: CodeHostFake = stack.use(await (kind === 'github' ? FakeGithub : FakeGitlab).start(files));
   host.tokens.set(SECRETS.STATE_TOKEN ?? '', true);
-  const begin = (rule: string): void =>
+  const writeFleetFile = (rule: string): void =>
     ground.write(
       'fleet.yaml',
       `version: 1
@@ -85,27 +84,30 @@ workspaces: { "*": { ${rule}, interval: 1h } }
   const machines = ['machine-1', 'machine-2'].map((host) => ({ host, ahead: random.int(-55, 55) }));
   const { figures } = bench;
   const fleet: Fleet = { ground, database, editions: new Map(), machines, running: new Map(), figures };
-  begin('mode: apply');
+  writeFleetFile('mode: apply');
   startAll(fleet);
   await until('all are in sync', async () => (await ground.status()).counts['in-sync'] === projects.length);
   await stopAll(fleet);
-  begin('mode: approve, approved_by: pull-request');
+  writeFleetFile('mode: approve, approved_by: pull-request');
   const reviewed = new Map(projects.map((project) => [project, new Set([1])]));
-  ground.hook = async (project, { method, path: place, body }) => {
+  ground.hook = async (project, { method, path: url, body }) => {
     const isKnown = editionsIn(JSON.stringify(body ?? '')).every((edition) => reviewed.get(project)?.has(edition));
     if (method !== 'GET' && !isKnown)
-      figures.failed('fleets: plans are reviewed', `${method} ${place} of ${project} writes what nobody reviewed`);
+      figures.addFailure(
+        'fleets: plans are reviewed',
+        `${method} ${url} of ${project} writes an edition that was not reviewed`,
+      );
     return undefined;
   };
   startAll(fleet);
   const merges: { readonly project: string; readonly number: number }[] = [];
   for (let step = 1; step <= steps; step++) {
-    // People act on most requests after they have seen their plans, and on some before.
+    // People act on most requests after their plans are reported, and on some before.
     if (step > 1 && random.chance(0.8)) await allReported(host, fleet);
     for (const project of projects) actOn({ fleet, host, reviewed, merges }, { project, random });
     for (let count = random.int(1, 4); count > 0; count--)
-      host.faults.push({ on: random.pick([/^GET /, /^P/]), answer: random.pick(ANSWERS) });
-    // As an answer to a read, it would mean that the request is gone.
+      host.faults.push({ on: random.pick([/^GET /, /^P/]), answer: random.pick(HOST_FAULTS) });
+    // Only for writes: a 404 to a read means that the request was deleted.
     if (random.chance(0.3)) host.faults.push({ on: /^P/, answer: { status: 404 } });
     const act = (): void => void killOne(fleet, random);
     if (random.chance(0.7)) host.faults.push({ on: /^P/, answer: random.pick(['pass', 'lost']), act });
@@ -120,7 +122,7 @@ workspaces: { "*": { ${rule}, interval: 1h } }
     await until(`the merge of ${last.number} has an outcome`, async () => {
       const [row] = await ground.inDatabase(({ query }) => query(OUTCOME, last.number));
       if (row === undefined) return false;
-      figures.count('merged pull requests of a fleet', row.isApproved === true ? 'approved' : 'left to a person');
+      figures.count('merged pull requests of a fleet', row.isApproved === true ? 'approved' : 'left for a person');
       return true;
     });
   }
@@ -137,15 +139,15 @@ const OUTCOME = `SELECT coalesce(m.approved, false) AS "isApproved" FROM voxform
 LEFT JOIN voxform_fleet.pull_plans m USING (source, number)
 WHERE p.number = $1 AND p.state = 'merged' AND coalesce(m.outcome, p.problem) IS NOT NULL`;
 
-/** Each open request has one comment, of its newest commit, and a status that says so. */
+/** Waits until each open request has exactly one comment, for its newest commit, and a successful status. */
 async function allReported(host: CodeHostFake, fleet: Fleet): Promise<void> {
-  // The pauses after several faults in a row add up to more than the longest wait.
+  // The backoff after several consecutive faults can exceed MAX_WAIT_MS.
   host.faults.length = 0;
   await fleet.ground.passTime();
   for (const request of host.requests.filter(({ state }) => state === 'open')) {
     const { number, comments } = request;
     await until(`request ${number} is reported once`, () => {
-      // A late fault may have ended all processes.
+      // A late fault may have killed all processes.
       startAll(fleet);
       const head = host.headOf(request) ?? '';
       const own = comments.filter(({ user }) => user === MACHINE);
@@ -155,9 +157,9 @@ async function allReported(host: CodeHostFake, fleet: Fleet): Promise<void> {
   }
 }
 
-/** What a person does. */
+/** Opens, pushes to, reviews, closes or merges a request of the project, as a person does. */
 function actOn(
-  { host, reviewed, merges, fleet: { figures } }: Reviewed,
+  { host, reviewed, merges, fleet: { figures } }: ReviewedFleet,
   { project, random }: { readonly project: string; readonly random: Random },
 ): void {
   const own = host.requests.filter(({ branch }) => branch.startsWith(`${project}-`));
@@ -172,7 +174,7 @@ function actOn(
   }
   const { number } = open;
   const act = random.pick(['push', 'force', 'close', 'merge', 'reviewed'] as const);
-  figures.count('what people do to pull requests', act);
+  figures.count('actions on pull requests', act);
   if (act === 'push' || act === 'force') host.push(number, files, { force: act === 'force' });
   else if (act === 'close') host.closeRequest(number);
   else {
@@ -182,12 +184,12 @@ function actOn(
       for (const each of editionsIn(text)) reviewed.get(project)?.add(each);
     }
     host.mergeBy(number, random.pick(['merge', 'squash', 'rebase'] as const));
-    // One that nobody saw before its merge is not known.
+    // The fleet does not know a request that was merged before its first plan.
     if (open.comments.length > 0) merges.push({ project, number });
   }
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+async function until(description: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const since = performance.now(); !(await holds()); await delay(200))
-    assert.ok(performance.now() - since < LONGEST_WAIT, `not within ${LONGEST_WAIT / 1000} s: ${what}`);
+    assert.ok(performance.now() - since < MAX_WAIT_MS, `not within ${MAX_WAIT_MS / 1000} s: ${description}`);
 }

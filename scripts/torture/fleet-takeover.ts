@@ -5,16 +5,15 @@ import { FleetGround } from './fleet-ground.ts';
 import { manifestsOf } from './fleets.ts';
 import type { Bench } from './lab.ts';
 import type { Random } from './random.ts';
-import { ownDatabase } from './shared-places.ts';
+import { ownDatabase } from './shared-locations.ts';
 
 export const takeoverCases: readonly Case[] = [
-  { group: 'fleets', name: 'a killed process is taken over in time', backend: 'fleet', run: takeOver },
+  { group: 'fleets', name: 'the workspace of a killed process is taken over in time', backend: 'fleet', run: takeOver },
 ];
 
-/** Seconds. */
-const IN_TIME = 60;
+const MAX_TAKEOVER_SECONDS = 60;
 
-/** Measures how long nobody works on a workspace whose process was killed in mid-apply. */
+/** Measures the time until another process takes over a workspace whose process was killed in mid-apply. */
 async function takeOver(bench: Bench, random: Random): Promise<void> {
   await using database = await ownDatabase();
   await using ground = await FleetGround.ofBench(bench.built, {
@@ -36,13 +35,13 @@ async function takeOver(bench: Bench, random: Random): Promise<void> {
   await killed.promise;
   const since = performance.now();
   const other = ground.serve({ host: 'machine-2', ahead: 0 });
-  await other.said('serving the fleet');
+  await other.waitForOutput('serving the fleet');
   for (;;) {
     const [row] = await ground.inDatabase(({ query }) =>
       query(`SELECT status FROM voxform_fleet.workspaces WHERE status IN ('in-sync', 'pending')`),
     );
     if (row !== undefined) break;
-    assert.ok(performance.now() - since < IN_TIME * 1_000, `nobody took over within ${IN_TIME} s`);
+    assert.ok(performance.now() - since < MAX_TAKEOVER_SECONDS * 1_000, `no takeover within ${MAX_TAKEOVER_SECONDS} s`);
     await delay(100);
   }
   const seconds = Math.ceil((performance.now() - since) / 1_000);

@@ -5,73 +5,73 @@ import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import type { Fate } from '../../test/state/backends/tcp-proxy.ts';
 import type { Case } from './cases.ts';
 import { FleetGround, type Machine } from './fleet-ground.ts';
-import { allAsDeclared, decideOnPlans, editionsIn, type Fleet, killOne, startAll } from './fleet-promises.ts';
+import { convergesAsDeclared, decideOnPlans, editionsIn, type Fleet, killOne, startAll } from './fleet-promises.ts';
 import type { Bench } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
-import type { Running } from './processes.ts';
+import type { RunningProcess } from './processes.ts';
 import type { Random } from './random.ts';
-import { type OwnDatabase, ownDatabase } from './shared-places.ts';
+import { type OwnDatabase, ownDatabase } from './shared-locations.ts';
 
-/** Troubles of one trial, any number of them at once. */
-interface Troubles {
+/** The faults of a trial. */
+interface Faults {
   readonly kills?: boolean;
-  /** Processes that stand still until others have taken over. */
+  /** Stop processes until others have taken over. */
   readonly freezes?: boolean;
-  /** Of connections to the database. */
+  /** Break connections to the database. */
   readonly cuts?: boolean;
-  /** The database is away for a while. */
+  /** Make the database unreachable for a while. */
   readonly outages?: boolean;
-  /** PostgreSQL is stopped, or crashes, and is started again. */
+  /** Stop or crash PostgreSQL, and start it again. */
   readonly restarts?: boolean;
-  /** Processes that stand still with a transaction open. */
+  /** Stop processes with an open transaction. */
   readonly transactions?: boolean;
-  /** Of answers of platforms. */
-  readonly swallows?: boolean;
-  /** Platforms that are down. */
+  /** Lose requests or responses of platforms. */
+  readonly losses?: boolean;
+  /** Take platforms down. */
   readonly down?: boolean;
-  /** Projects that change, break, and vanish for a while. */
+  /** Change, break, and temporarily remove projects. */
   readonly sources?: boolean;
 }
 
-interface Trial extends Troubles {
+interface Trial extends Faults {
   readonly name: string;
   readonly short?: boolean;
-  /** The embedded database, which one process has. */
+  /** True for the embedded database, which only one process can use. */
   readonly isEmbedded?: boolean;
-  /** Plans need the approval of a person. */
+  /** True if a person must approve plans. */
   readonly approves?: boolean;
-  /** Troubles one after the other. */
+  /** The number of rounds of faults. Default: random. */
   readonly steps?: number;
 }
 
-const ALL: Troubles = {
+const ALL: Faults = {
   kills: true,
   freezes: true,
   cuts: true,
   outages: true,
-  swallows: true,
+  losses: true,
   down: true,
   sources: true,
 };
 
 const trials: readonly Trial[] = [
   { name: 'processes are killed', kills: true },
-  { name: 'a process freezes, is taken over, and goes on', freezes: true },
-  { name: 'connections to the database break, and it is away for a while', cuts: true, outages: true },
-  { name: 'answers of platforms are lost, and some are down', swallows: true, down: true },
-  { name: 'projects change, break and vanish while processes are killed', kills: true, sources: true },
+  { name: 'a process freezes, is taken over, and continues', freezes: true },
+  { name: 'connections to the database break, and it is unreachable for a while', cuts: true, outages: true },
+  { name: 'responses of platforms are lost, and some platforms are down', losses: true, down: true },
+  { name: 'projects change, break and disappear while processes are killed', kills: true, sources: true },
   { name: 'PostgreSQL is stopped and crashes while processes are killed', restarts: true, kills: true },
   { name: 'a process freezes with a transaction open', transactions: true },
   {
-    name: 'plans are approved while processes are killed and answers lost',
+    name: 'plans are approved while processes are killed and responses are lost',
     approves: true,
     kills: true,
-    swallows: true,
+    losses: true,
     sources: true,
   },
-  { name: 'everything at once', ...ALL, restarts: true, transactions: true },
-  { name: 'everything at once, for a moment', ...ALL, short: true, steps: 1 },
-  { name: 'the process of an embedded database is killed', isEmbedded: true, kills: true, swallows: true },
+  { name: 'all faults at once', ...ALL, restarts: true, transactions: true },
+  { name: 'all faults at once, briefly', ...ALL, short: true, steps: 1 },
+  { name: 'the process of an embedded database is killed', isEmbedded: true, kills: true, losses: true },
 ];
 
 export const fleetCases: readonly Case[] = trials.map((trial) => ({
@@ -79,15 +79,15 @@ export const fleetCases: readonly Case[] = trials.map((trial) => ({
   name: trial.name,
   backend: 'fleet',
   short: trial.short ?? false,
-  run: (bench, random) => serveUnder(trial, bench, random),
+  run: (bench, random) => serveUnderFaults(trial, bench, random),
 }));
 
-const SKEW = 55;
-const FORBIDDEN = 'What no workspace may say.';
-const POLICIES = `policies: [{ name: said, kind: Agent, deny: 'spec.prompt_config.prompt == "${FORBIDDEN}"' }]\n`;
+const MAX_SKEW_SECONDS = 55;
+const FORBIDDEN = 'A forbidden prompt.';
+const POLICIES = `policies: [{ name: forbidden, kind: Agent, deny: 'spec.prompt_config.prompt == "${FORBIDDEN}"' }]\n`;
 const DOWN: Fault = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
 
-async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<void> {
+async function serveUnderFaults(trial: Trial, bench: Bench, random: Random): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const database = trial.isEmbedded ? undefined : stack.use(await ownDatabase({ isAlone: trial.restarts ?? false }));
   const projects = Array.from({ length: trial.short ? 3 : random.int(6, 14) }, (_, index) => `p${index}`);
@@ -105,7 +105,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
   const count = trial.isEmbedded ? 1 : random.int(2, trial.short ? 2 : 4);
   const machines = Array.from(
     { length: count },
-    (_, index): Machine => ({ host: `machine-${index + 1}`, ahead: random.int(-SKEW, SKEW) }),
+    (_, index): Machine => ({ host: `machine-${index + 1}`, ahead: random.int(-MAX_SKEW_SECONDS, MAX_SKEW_SECONDS) }),
   );
   const approved = new Map(projects.map((project) => [project, new Set<number>()]));
   const fleet: Fleet = {
@@ -118,9 +118,9 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
     approved: trial.approves ? approved : undefined,
   };
   startAll(fleet);
-  for (let step = trial.steps ?? random.int(3, 6); step > 0; step--) await trouble(trial, fleet, random);
+  for (let step = trial.steps ?? random.int(3, 6); step > 0; step--) await injectFaults(trial, fleet, random);
   ground.hook = async (project, request) => noteForbidden(fleet, project, request);
-  // A plan that was rejected waits no more.
+  // A rejected plan is no longer pending, so change the project to get a new plan.
   if (trial.approves) for (const project of projects) change(fleet, project);
   if (database !== undefined) {
     database.proxy.latency = 0;
@@ -128,7 +128,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
     database.proxy.letGo();
     await ground.passTime();
   }
-  await allAsDeclared(fleet);
+  await convergesAsDeclared(fleet);
 }
 
 export function manifestsOf(project: string, edition: number): string {
@@ -139,26 +139,26 @@ export function manifestsOf(project: string, edition: number): string {
   );
 }
 
-/** Some seconds with whatever the trial has of troubles. */
-async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void> {
+/** Injects the faults of the trial for some seconds. */
+async function injectFaults(trial: Trial, fleet: Fleet, random: Random): Promise<void> {
   const { ground, database, editions } = fleet;
   const isDown = new Set([...editions.keys()].filter(() => trial.down && random.chance(0.2)));
-  let posts = random.int(1, 12);
+  let writesUntilKill = random.int(1, 12);
   ground.hook = async (project, request) => {
     const { method } = request;
     noteForbidden(fleet, project, request);
     if (isDown.has(project)) return random.chance(0.5) ? DOWN : { cut: 'before' };
     if (method === 'GET') return undefined;
-    posts -= 1;
-    if (trial.kills && posts === 0) await killOne(fleet, random);
-    if (!trial.swallows || !random.chance(0.1)) return undefined;
+    writesUntilKill -= 1;
+    if (trial.kills && writesUntilKill === 0) await killOne(fleet, random);
+    if (!trial.losses || !random.chance(0.1)) return undefined;
     return { cut: random.pick(['before', 'after'] as const) };
   };
-  let pieces = random.int(1, 300);
+  let chunksUntilKill = random.int(1, 300);
   if (database !== undefined) {
     database.proxy.fate = () => {
-      pieces -= 1;
-      if (trial.kills && pieces === 0) void killOne(fleet, random);
+      chunksUntilKill -= 1;
+      if (trial.kills && chunksUntilKill === 0) void killOne(fleet, random);
       return trial.cuts && random.chance(0.01) ? random.pick<Fate>(['lost', 'passed']) : undefined;
     };
   }
@@ -181,11 +181,11 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
   startAll(fleet);
 }
 
-/** Until others believe it dead and had the time to take over. */
+/** Stops a process until others consider it dead and have had time to take over. */
 async function freezeOne({ ground, running, figures }: Fleet, random: Random): Promise<void> {
   const [first, ...others] = running.values();
   if (first === undefined) return;
-  const victim: Running = random.pick([first, ...others]);
+  const victim: RunningProcess = random.pick([first, ...others]);
   victim.child.kill('SIGSTOP');
   await ground.passTime();
   await delay(random.int(1_000, 5_000));
@@ -193,7 +193,7 @@ async function freezeOne({ ground, running, figures }: Fleet, random: Random): P
   figures.count('kills of processes of a fleet', 'SIGSTOP and SIGCONT');
 }
 
-/** A process of its own, which may be gone for longer than its clients wait. */
+/** Stops PostgreSQL, possibly for longer than its clients wait, and starts it again. */
 async function restart({ server }: OwnDatabase, { figures }: Fleet, random: Random): Promise<void> {
   const signal = random.pick(['INT', 'QUIT'] as const);
   await server.stop(signal);
@@ -204,15 +204,15 @@ async function restart({ server }: OwnDatabase, { figures }: Fleet, random: Rand
 
 const OPEN = `SELECT count(*)::integer AS open FROM pg_stat_activity WHERE datname = current_database()
 AND state LIKE 'idle in transaction%' AND state_change < now() - interval '300 ms'`;
-const MOST_TRIES = 50;
+const MAX_TRIES = 50;
 
-/** Until the server has ended its transaction and others have taken over. */
+/** Stops a process until the server has ended its transaction and others have taken over. */
 async function freezeInTransaction(fleet: Fleet, random: Random): Promise<void> {
   const { ground, running, figures, database } = fleet;
   if (database === undefined) return;
-  // What a transaction has of statements takes as many times as long.
+  // The latency of each statement makes transactions longer.
   database.proxy.latency = 20;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const [first, ...others] = running.values();
     if (first === undefined) return;
     const victim = random.pick([first, ...others]);
@@ -237,24 +237,27 @@ function change({ ground, editions }: Fleet, project: string): void {
   ground.write(`${project}/manifests/all.yaml`, manifestsOf(project, edition));
 }
 
-/** Nothing is written but what the rules of the fleet allow and, where plans need it, a person approved. */
+/** Records a failure if a write is denied by the policies of the fleet, or was not approved although plans need approval. */
 function noteForbidden(
   { approved, figures }: Fleet,
   project: string,
-  { method, path: place, body }: ReceivedRequest,
+  { method, path: url, body }: ReceivedRequest,
 ): undefined {
   if (method === 'GET') return;
   const sent = JSON.stringify(body);
   if (sent.includes(FORBIDDEN))
-    figures.failed('fleets: policies hold', `${method} ${place} of ${project} writes what a rule denies`);
+    figures.addFailure('fleets: policies hold', `${method} ${url} of ${project} writes a prompt that a policy denies`);
   const editions = approved?.get(project);
   if (editions === undefined) return;
   const written = editionsIn(sent);
   if (editions.size > 0 && written.every((edition) => editions.has(edition))) return;
-  figures.failed('fleets: plans are approved', `${method} ${place} of ${project} writes what nobody approved`);
+  figures.addFailure(
+    'fleets: plans are approved',
+    `${method} ${url} of ${project} writes an edition that was not approved`,
+  );
 }
 
-/** A project whose manifests are wrong or denied by the rules of the fleet, or that is away; undone by what is returned. */
+/** Makes a project invalid, denied by a policy, or missing. Returns a function that restores it. */
 function breakOne({ ground, editions }: Fleet, random: Random): () => void {
   const project = random.pick([...editions.keys()]);
   const edition = editions.get(project) ?? 1;

@@ -10,7 +10,7 @@ const APPLY = ['apply', '--auto-approve'];
 
 export const guardCases: readonly Case[] = [
   { group: GROUP, name: 'a large share of changes', run: largeChange },
-  { group: GROUP, name: 'manifests that are gone', run: everythingForgotten },
+  { group: GROUP, name: 'missing manifests', run: missingManifests },
   { group: GROUP, name: 'an owner among several', run: oneOwner },
   { group: GROUP, name: 'the last owner', short: true, run: lastOwner },
   { group: GROUP, name: 'a replacement', run: replacement },
@@ -25,14 +25,14 @@ async function largeChange(bench: Bench): Promise<void> {
   lab.write('manifests/all.yaml', many('Be brief.'));
   const guard = /7 of 12 managed resources would change, more than guards\.max_changed_percent allows \(50 %\)/;
   succeeded(await lab.run('plan'), guard);
-  const ended = await writesNothing(lab, () => lab.run(...APPLY));
-  refused(ended, guard);
-  assert.match(unwrapped(ended.stderr), /To apply the whole plan anyway: --allow-large-change/);
+  const result = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(result, guard);
+  assert.match(unwrapped(result.stderr), /To apply the whole plan anyway: --allow-large-change/);
   refused(await writesNothing(lab, () => lab.run(...APPLY, '--allow-owner-change')), guard);
   await converges(lab, '--allow-large-change');
 }
 
-async function everythingForgotten(bench: Bench): Promise<void> {
+async function missingManifests(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
   succeeded(await lab.run(...APPLY));
   lab.write('manifests/all.yaml', agent('a0'));
@@ -46,17 +46,17 @@ async function everythingForgotten(bench: Bench): Promise<void> {
 
 async function oneOwner(bench: Bench): Promise<void> {
   await using lab = await ownedLab(bench, ['ann', 'bob']);
-  const ended = await writesNothing(lab, () => lab.run(...APPLY));
-  refused(ended, /WorkspaceUser\/ann is a workspace owner, and its role would change/);
-  assert.doesNotMatch(unwrapped(ended.stderr), /without an owner/);
-  assert.match(unwrapped(ended.stderr), /--allow-owner-change/);
+  const result = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(result, /WorkspaceUser\/ann is a workspace owner, and its role would change/);
+  assert.doesNotMatch(unwrapped(result.stderr), /without an owner/);
+  assert.match(unwrapped(result.stderr), /--allow-owner-change/);
   await converges(lab, '--allow-owner-change');
 }
 
 async function lastOwner(bench: Bench): Promise<void> {
   await using lab = await ownedLab(bench, ['ann']);
-  const ended = await writesNothing(lab, () => lab.run(...APPLY));
-  refused(ended, /the workspace would be left without an owner.*--allow-owner-change/);
+  const result = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(result, /the workspace would be left without an owner.*--allow-owner-change/);
   refused(await writesNothing(lab, () => lab.run(...APPLY, '--allow-large-change')), /without an owner/);
   succeeded(await lab.run(...APPLY, '--allow-owner-change'));
   assert.equal([...lab.emulator.world.users.values()][0]?.role, 'member');
@@ -78,13 +78,13 @@ async function replacement(bench: Bench): Promise<void> {
   const planned = await lab.run('plan', '--output', 'json');
   const blocked = resourcesIn(planned.stdout).get('Webhook/hook');
   assert.equal(blocked?.action, 'blocked');
-  const said = `${blocked?.reason} ${(blocked?.steps ?? []).map((step) => stepText(step, undefined)).join(' ')}`;
-  assert.match(said, /--allow-replace Webhook\/hook/);
-  assert.match(said, /orphan|still fires|stays|both/, `it does not say what would happen: ${said}`);
+  const message = `${blocked?.reason} ${(blocked?.steps ?? []).map((step) => stepText(step, undefined)).join(' ')}`;
+  assert.match(message, /--allow-replace Webhook\/hook/);
+  assert.match(message, /orphan|still fires|stays|both/, `the consequence is missing: ${message}`);
   const writes = lab.writes();
   succeeded(await lab.run(...APPLY));
   refused(await lab.run(...APPLY, '--allow-replace', 'Webhook/hok'), /did you mean "Webhook\/hook"/, 64);
-  assert.equal(lab.writes(), writes, 'it was replaced without being allowed to');
+  assert.equal(lab.writes(), writes, 'the record was replaced without --allow-replace');
 
   succeeded(await lab.run(...APPLY, '--allow-replace', 'Webhook/hook'));
   const { resources, orphans } = await lab.state();

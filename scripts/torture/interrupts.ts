@@ -6,8 +6,7 @@ import { converges, unwrapped } from './expectations.ts';
 import { type Bench, Lab, type RunOptions } from './lab.ts';
 import { agent, documents } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
-import type { Running } from './processes.ts';
-import { Random } from './random.ts';
+import type { RunningProcess } from './processes.ts';
 
 const GROUP = 'interrupts';
 const NAMES = Array.from({ length: 8 }, (_, index) => `agent-${index}`);
@@ -30,24 +29,24 @@ export const interruptCases: readonly Case[] = [
     {
       group: GROUP,
       name: `${signal} before anything is written`,
-      run: (bench) => early(bench, signal, code),
+      run: (bench) => beforeWrites(bench, signal, code),
     },
   ]),
-  { group: GROUP, name: 'SIGINT twice', short: true, run: twice },
-  { group: GROUP, name: 'a reader of the plan that leaves', run: readerOfPlan },
-  { group: GROUP, name: 'a reader of an apply that leaves', run: readerOfApply },
+  { group: GROUP, name: 'SIGINT twice', short: true, run: signalTwice },
+  { group: GROUP, name: 'a closed pipe during a plan', run: closedPipeInPlan },
+  { group: GROUP, name: 'a closed pipe during an apply', run: closedPipeInApply },
   { group: GROUP, name: 'a closed terminal', short: true, run: closedTerminal },
 ];
 
-interface Halfway extends AsyncDisposable {
+interface ApplyInFlight extends AsyncDisposable {
   readonly lab: Lab;
-  readonly running: Running;
+  readonly running: RunningProcess;
   /** Lets the platform answer. */
   readonly open: () => void;
 }
 
-/** An apply whose third create has arrived and is not answered; or any first request of that method. */
-async function halfway(
+/** Starts an apply, and holds back the response to its third create. */
+async function applyInFlight(
   bench: Bench,
   {
     method = 'POST',
@@ -55,7 +54,7 @@ async function halfway(
     names = NAMES,
     ...options
   }: RunOptions & { method?: string; wanted?: number; names?: readonly string[] } = {},
-): Promise<Halfway> {
+): Promise<ApplyInFlight> {
   const lab = await Lab.open(bench, { manifests: documents(...names.map((name) => agent(name))) });
   const arrived = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
@@ -70,7 +69,7 @@ async function halfway(
   const running = lab.start(APPLY, options);
   await Promise.race([
     arrived.promise,
-    running.ended.then(({ stdout, stderr }) => assert.fail(`it ended early: ${stdout}${stderr}`)),
+    running.ended.then(({ stdout, stderr }) => assert.fail(`the run ended early: ${stdout}${stderr}`)),
   ]);
   const open = (): void => {
     lab.hook = () => undefined;
@@ -79,26 +78,26 @@ async function halfway(
   return { lab, running, open, [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose]() };
 }
 
-/** Finishes what is under way, starts nothing new, saves, and says so. */
+/** The run must finish requests in flight, start no new ones, save the state, and report the interruption. */
 async function inMidRun(bench: Bench, signal: NodeJS.Signals, code: number): Promise<void> {
-  await using half = await halfway(bench);
-  const { lab, running, open } = half;
+  await using inFlight = await applyInFlight(bench);
+  const { lab, running, open } = inFlight;
   running.child.kill(signal);
-  // The child takes the signal before the answer: it was there first.
+  // The signal arrives before the response, because it was sent first.
   open();
-  const ended = await lab.ended(running);
-  assert.equal(ended.code, code, ended.stderr);
-  assert.match(unwrapped(ended.stdout), /Interrupted by SIG(INT|TERM)\. Requests in flight were finished/);
-  assert.match(unwrapped(ended.stdout), /skipped/);
+  const result = await lab.waitFor(running);
+  assert.equal(result.code, code, result.stderr);
+  assert.match(unwrapped(result.stdout), /Interrupted by SIG(INT|TERM)\. Requests in flight were finished/);
+  assert.match(unwrapped(result.stdout), /skipped/);
   const { resources, pending } = await lab.state();
-  assert.equal(pending.size, 0, 'what was under way was not finished');
+  assert.equal(pending.size, 0, 'requests in flight were not finished');
   assert.equal(resources.size, lab.emulator.world.agents.size);
   assert.ok(resources.size < NAMES.length);
   await lab.check(`after ${signal}`);
   await converges(lab);
 }
 
-async function early(bench: Bench, signal: NodeJS.Signals, code: number): Promise<void> {
+async function beforeWrites(bench: Bench, signal: NodeJS.Signals, code: number): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b')) });
   await lab.run('apply', '--auto-approve');
   lab.write('manifests/more.yaml', agent('c'));
@@ -112,26 +111,26 @@ async function early(bench: Bench, signal: NodeJS.Signals, code: number): Promis
   const running = lab.start(APPLY);
   await arrived.promise;
   running.child.kill(signal);
-  const ended = await lab.ended(running);
+  const result = await lab.waitFor(running);
   lab.hook = () => undefined;
   opened.resolve();
-  assert.equal(ended.code, code, ended.stderr);
-  assert.match(ended.stderr, /interrupted/);
+  assert.equal(result.code, code, result.stderr);
+  assert.match(result.stderr, /interrupted/);
   assert.equal(lab.writes(), 2);
   await converges(lab);
 }
 
-async function twice(bench: Bench): Promise<void> {
-  await using half = await halfway(bench);
-  const { lab, running, open } = half;
+async function signalTwice(bench: Bench): Promise<void> {
+  await using inFlight = await applyInFlight(bench);
+  const { lab, running, open } = inFlight;
   running.child.kill('SIGINT');
   running.child.kill('SIGTERM');
-  const ended = await lab.ended(running);
-  assert.ok(ended.code === 130 || ended.code === 143, `exit code ${ended.code}`);
+  const result = await lab.waitFor(running);
+  assert.ok(result.code === 130 || result.code === 143, `exit code ${result.code}`);
   open();
   await lab.check('after two signals');
-  assert.ok((await lab.state()).pending.size > 0, 'the journal does not know what was under way');
-  await settleUnknowns(lab, { random: new Random('twice'), leaves: 0, dies: 0 });
+  assert.ok((await lab.state()).pending.size > 0, 'the journal lacks the creates in flight');
+  await settleUnknowns(lab);
   await converges(lab);
 }
 
@@ -139,45 +138,45 @@ const PIPED = (reader: string): RunOptions => ({
   wrapper: ['bash', '-c', `"$@" | ${reader}; exit \${PIPESTATUS[0]}`, 'piped'],
 });
 
-async function readerOfPlan(bench: Bench): Promise<void> {
+async function closedPipeInPlan(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: documents(...NAMES.map((name) => agent(name))) });
   for (const reader of ['head -1', 'true']) {
-    const ended = await lab.runWith(PIPED(reader), 'plan');
-    assert.ok(ended.code === 0 || ended.code === 141, `exit code ${ended.code}`);
-    assert.doesNotMatch(ended.stderr, /EPIPE|error/);
+    const result = await lab.runWith(PIPED(reader), 'plan');
+    assert.ok(result.code === 0 || result.code === 141, `exit code ${result.code}`);
+    assert.doesNotMatch(result.stderr, /EPIPE|error/);
   }
   assert.equal(lab.writes(), 0);
 }
 
-/** A pager that was closed must not end a run in the middle of its writes. */
-async function readerOfApply(bench: Bench): Promise<void> {
+/** A closed pager must not stop a run in the middle of its writes. */
+async function closedPipeInApply(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: documents(...NAMES.map((name) => agent(name))) });
-  const ended = await lab.runWith(PIPED('true'), 'apply', '--auto-approve');
-  assert.equal(ended.code, 0, ended.stderr);
-  assert.doesNotMatch(ended.stderr, /EPIPE|error/);
+  const result = await lab.runWith(PIPED('true'), 'apply', '--auto-approve');
+  assert.equal(result.code, 0, result.stderr);
+  assert.doesNotMatch(result.stderr, /EPIPE|error/);
   assert.equal(lab.emulator.world.agents.size, NAMES.length);
   await converges(lab);
   assert.equal(lab.writes(), NAMES.length);
 }
 
-/** The window is closed: the terminal goes, and with it everything that the command writes to. */
+/** Closes the terminal, and with it stdin, stdout and stderr of the command. */
 async function closedTerminal(bench: Bench): Promise<void> {
-  if (spawnSync('script', ['--version']).status !== 0) throw new Skipped('script is not here');
+  if (spawnSync('script', ['--version']).status !== 0) throw new Skipped('script is not installed');
   const wrapper = ['bash', '-c', 'exec script -qec "$(printf "%q " "$@")" /dev/null', 'terminal'];
-  // More than are sent between two looks of the command at its signals, which may come after the answers.
+  // More agents than the command creates before it handles the signal, which may arrive after responses.
   const names = Array.from({ length: 60 }, (_, index) => `agent-${index}`);
-  await using half = await halfway(bench, { wrapper, names, extraPipes: 1 });
-  const { lab, running, open } = half;
-  const gone = once(running.child, 'exit');
+  await using inFlight = await applyInFlight(bench, { wrapper, names, extraPipes: 1 });
+  const { lab, running, open } = inFlight;
+  const exited = once(running.child, 'exit');
   running.child.kill('SIGKILL');
-  await gone;
+  await exited;
   open();
-  // The command has the extra pipe open too: that closes when the command has ended, and only then does this resolve.
+  // Resolves when the command has ended, because the command keeps the extra pipe open until then.
   await running.ended;
   const { resources, pending } = await lab.state();
-  assert.equal(pending.size, 0, 'what was under way was not finished');
+  assert.equal(pending.size, 0, 'requests in flight were not finished');
   assert.equal(resources.size, lab.emulator.world.agents.size);
-  assert.ok(resources.size < names.length, 'it went on although its terminal was closed');
+  assert.ok(resources.size < names.length, 'the run continued although its terminal was closed');
   await lab.check('after the terminal was closed');
   await converges(lab);
 }

@@ -4,11 +4,11 @@ import type { Fault } from '../../src/emulator/faults.ts';
 import { type Bench, Lab } from './lab.ts';
 import { emailOf, FIFTY, fifty, promptOf, sizeOf } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
-import type { Ended } from './processes.ts';
+import type { ProcessResult } from './processes.ts';
 import type { Random } from './random.ts';
 
-/** Where the command dies. Those of the first list are passages that `victim.ts` knows, one write at a time. */
-const oneByOne = [
+/** Kill points of `victim.ts`, with one write at a time. */
+const sequentialPoints = [
   'before intent',
   'after intent',
   'while sending',
@@ -18,53 +18,53 @@ const oneByOne = [
   'before outcome',
   'after outcome',
 ] as const;
-/** Passages while many writes are under way. */
-const manyAtOnce = ['before-append', 'after-append', 'after send', 'after answer'] as const;
-const folding = ['before-fold', 'before-rename', 'after-rename', 'before-truncate'] as const;
+/** Kill points with concurrent writes. */
+const concurrentPoints = ['before-append', 'after-append', 'after send', 'after answer'] as const;
+const foldPoints = ['before-fold', 'before-rename', 'after-rename', 'before-truncate'] as const;
 
-interface Place {
+interface KillPoint {
   readonly name: string;
-  readonly kill: (trial: Trial) => Promise<Ended>;
+  readonly kill: (trial: Trial) => Promise<ProcessResult>;
 }
 
-export const places: readonly Place[] = [
+const killPoints: readonly KillPoint[] = [
   { name: 'at a random instant', kill: atRandomInstant },
-  ...oneByOne.map((name) => place(name, name, { atMost: 8, args: ['--concurrency', '1'] })),
-  ...manyAtOnce.map((name) => place(`${name}, many at once`, name, { atMost: 4, args: [] })),
-  ...folding.map((name) => place(name, name, { atMost: 2, args: [] })),
-  { name: 'request arrived, never carried out', kill: (trial) => onArrival(trial, { cut: 'before' }) },
-  { name: 'request arrived, carried out', kill: (trial) => onArrival(trial, undefined) },
+  ...sequentialPoints.map((name) => killPoint(name, name, { maxNth: 8, args: ['--concurrency', '1'] })),
+  ...concurrentPoints.map((name) => killPoint(`${name}, concurrent writes`, name, { maxNth: 4, args: [] })),
+  ...foldPoints.map((name) => killPoint(name, name, { maxNth: 2, args: [] })),
+  { name: 'request received, not applied', kill: (trial) => onArrival(trial, { cut: 'before' }) },
+  { name: 'request received and applied', kill: (trial) => onArrival(trial, undefined) },
 ];
 
 interface Trial {
   readonly lab: Lab;
   readonly random: Random;
-  /** Milliseconds that a run takes; measured as the trial goes on. */
-  duration: number;
+  /** The duration of the last complete run. */
+  durationMs: number;
 }
 
 export interface KillOptions {
   readonly random: Random;
-  /** Most kills of one trial before it is let run to its end. */
-  readonly mostKills: number;
-  /** The place of the next kill. */
-  readonly nextPlace: () => Place;
-  /** True once nothing more is to be killed. */
+  /** The maximum number of kills before the trial runs to its end. */
+  readonly maxKills: number;
+  /** Returns the next kill point. */
+  readonly nextKillPoint: () => KillPoint;
+  /** Returns true if no more runs may be killed. */
   readonly isOver: () => boolean;
 }
 
-/** Takes places by turns, so that each is visited as often as any other. */
-export function placesByTurns(random: Random): () => Place {
-  let queue: Place[] = [];
+/** Returns a function that visits all kill points in turn, in random order. */
+export function killPointsInTurn(random: Random): () => KillPoint {
+  let queue: KillPoint[] = [];
   return () => {
-    if (queue.length === 0) queue = random.shuffled(places);
-    return queue.pop() as Place;
+    if (queue.length === 0) queue = random.shuffled(killPoints);
+    return queue.pop() as KillPoint;
   };
 }
 
 /**
- * Applies fifty resources, killed again and again; then their second edition, killed again, until everything is there. After each
- * kill the platform's records are held against the state, and now and then a person answers what the plan asks.
+ * Applies fifty resources, then their second edition, with repeated kills. After each kill, compares the records on the platform with the
+ * state, and sometimes settles unknown creates as a person does.
  */
 export async function killTrial(bench: Bench, options: KillOptions): Promise<void> {
   const { random } = options;
@@ -81,14 +81,14 @@ export async function killTrial(bench: Bench, options: KillOptions): Promise<voi
       role: index === 0 ? 'owner' : 'member',
     });
   }
-  const trial: Trial = { lab, random, duration: 1_000 };
-  const half = Math.ceil(options.mostKills / 2);
+  const trial: Trial = { lab, random, durationMs: 1_000 };
+  const half = Math.ceil(options.maxKills / 2);
   try {
-    await killAndGoOn(trial, half, options);
-    // Manifests also change while something is still unknown.
+    await applyWithKills(trial, half, options);
+    // Manifests may also change while creates are unknown.
     if (random.chance(0.6)) await finish(trial, 1);
     lab.write('manifests/all.yaml', fifty(2));
-    await killAndGoOn(trial, options.mostKills - half, options);
+    await applyWithKills(trial, options.maxKills - half, options);
     await finish(trial, 2);
   } catch (error) {
     throw new Error(`seed ${random.seed}: ${error instanceof Error ? error.message : String(error)}`, {
@@ -97,10 +97,10 @@ export async function killTrial(bench: Bench, options: KillOptions): Promise<voi
   }
 }
 
-async function killAndGoOn(trial: Trial, mostKills: number, options: KillOptions): Promise<void> {
+async function applyWithKills(trial: Trial, maxKills: number, options: KillOptions): Promise<void> {
   const { lab, random } = trial;
-  for (let kills = 0; kills < mostKills && !options.isOver(); kills++) {
-    const { name, kill } = options.nextPlace();
+  for (let kills = 0; kills < maxKills && !options.isOver(); kills++) {
+    const { name, kill } = options.nextKillPoint();
     const { code, signal, stderr } = await kill(trial);
     lab.hook = () => undefined;
     await lab.check(`after the kill ${name}`);
@@ -108,69 +108,69 @@ async function killAndGoOn(trial: Trial, mostKills: number, options: KillOptions
       assert.equal(code, 0, `a run that was not killed (${name}) failed: ${stderr}`);
       if ((await lab.state()).pending.size === 0) return;
     } else {
-      lab.figures.count('kills by place', name);
+      lab.figures.count('kills by point', name);
     }
-    if (random.chance(0.3)) await settleUnknowns(lab, { random, leaves: 0.3, dies: 0.15 });
+    if (random.chance(0.3)) await settleUnknowns(lab, { random, skips: 0.3, kills: 0.15 });
   }
 }
 
-/** Lets it run to its end, and holds that everything is there once, is known, and is as the manifests say. */
+/** Applies without kills, and checks that each declared record exists once, is in the state, and matches its manifest. */
 async function finish({ lab, random }: Trial, edition: 1 | 2): Promise<void> {
-  // What is settled may be forgotten by the first apply, where its manifest is gone, and only then be settled for good.
-  await settleUnknowns(lab, { random, leaves: 0, dies: 0 });
+  // The apply may then release a settled record whose manifest was removed.
+  await settleUnknowns(lab, { random });
   const applied = await lab.run('apply', '--auto-approve');
   assert.equal(applied.code, 0, `the last apply failed: ${applied.stdout}${applied.stderr}`);
   const planned = await lab.run('plan', '--detailed-exitcode');
-  assert.equal(planned.code, 0, `there is something left to do: ${planned.stdout}${planned.stderr}`);
+  assert.equal(planned.code, 0, `the plan is not empty: ${planned.stdout}${planned.stderr}`);
   await lab.check('at the end');
   const { agents, webhooks } = lab.emulator.world;
   const { resources, pending } = await lab.state();
-  assert.deepEqual([...pending.keys()], [], `something is still unknown: ${applied.stdout}\n${planned.stdout}`);
+  assert.deepEqual([...pending.keys()], [], `creates are still unknown: ${applied.stdout}\n${planned.stdout}`);
   assert.equal(resources.size, sizeOf(edition));
   for (const [address, { id }] of resources) {
-    const isThere = address.startsWith('Agent/') ? agents.has(id) : !address.startsWith('Webhook/') || webhooks.has(id);
-    assert.ok(isThere, `${address} is ${id} in the state, and the platform has no such record`);
+    const exists = address.startsWith('Agent/') ? agents.has(id) : !address.startsWith('Webhook/') || webhooks.has(id);
+    assert.ok(exists, `${address} is ${id} in the state, but the platform has no such record`);
     const prompt = agents.get(id)?.prompt_config?.prompt;
     if (prompt !== undefined) assert.ok(String(prompt).startsWith(promptOf(edition)), `${address}: ${prompt}`);
     if (webhooks.has(id)) assert.equal(webhooks.get(id)?.timeout, 10 * edition);
   }
 }
 
-function place(
+function killPoint(
   name: string,
   point: string,
-  { atMost, args }: { readonly atMost: number; readonly args: readonly string[] },
-): Place {
+  { maxNth, args }: { readonly maxNth: number; readonly args: readonly string[] },
+): KillPoint {
   return {
     name,
-    kill: ({ lab, random }) => lab.runAndDie(point, random.int(1, atMost), 'apply', '--auto-approve', ...args),
+    kill: ({ lab, random }) => lab.runAndDie(point, random.int(1, maxNth), 'apply', '--auto-approve', ...args),
   };
 }
 
-async function atRandomInstant(trial: Trial): Promise<Ended> {
+async function atRandomInstant(trial: Trial): Promise<ProcessResult> {
   const { lab, random } = trial;
   const startedAt = performance.now();
   const running = lab.start(['apply', '--auto-approve']);
-  const timer = setTimeout(() => running.child.kill('SIGKILL'), random.next() * trial.duration * 1.1);
-  const ended = await lab.ended(running);
+  const timer = setTimeout(() => running.child.kill('SIGKILL'), random.next() * trial.durationMs * 1.1);
+  const result = await lab.waitFor(running);
   clearTimeout(timer);
-  if (ended.signal === null) trial.duration = performance.now() - startedAt;
-  return ended;
+  if (result.signal === null) trial.durationMs = performance.now() - startedAt;
+  return result;
 }
 
-/** Kills the command when its nth write has arrived, and then lets the platform go on. */
-async function onArrival({ lab, random }: Trial, fault: Fault | undefined): Promise<Ended> {
-  let left = random.int(1, 8);
+/** Kills the command when the platform has received its nth write. Then the platform handles the write. */
+async function onArrival({ lab, random }: Trial, fault: Fault | undefined): Promise<ProcessResult> {
+  let remaining = random.int(1, 8);
   const running = lab.start(['apply', '--auto-approve']);
   lab.hook = async ({ method }) => {
     if (method === 'GET') return undefined;
-    left -= 1;
-    if (left > 0) return undefined;
+    remaining -= 1;
+    if (remaining > 0) return undefined;
     running.child.kill('SIGKILL');
     await running.ended;
     return fault;
   };
-  return lab.ended(running);
+  return lab.waitFor(running);
 }
 
 function randomBehaviour(random: Random): BehaviourPatch {

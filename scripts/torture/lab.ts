@@ -13,53 +13,53 @@ import { Secret } from '../../src/values/value.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
 import { projectFile } from './manifests.ts';
-import { type Ended, type Running, startProcess } from './processes.ts';
+import { type ProcessResult, type RunningProcess, startProcess } from './processes.ts';
 import { RECIPIENT, SECRETS, STORED_AS_SENT, secretsIn } from './secrets.ts';
 
-/** What every part of a campaign works with. */
+/** The built command and the figures of a campaign. */
 export interface Bench {
-  /** Folder of the built command. */
+  /** The folder of the built command. */
   readonly built: string;
   readonly figures: Figures;
-  /** Runs what nothing happens to in another way than as a process of its own. */
-  readonly calmly?: (args: readonly string[], surroundings: Surroundings) => Promise<Ended>;
+  /** Runs a command without faults in this process. Default: in a new process. */
+  readonly runInProcess?: (args: readonly string[], environment: RunEnvironment) => Promise<ProcessResult>;
 }
 
-interface Surroundings {
+interface RunEnvironment {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface LabOptions extends Pick<EmulatorOptions, 'behaviour' | 'apiKey'> {
+export interface LabOptions extends Pick<EmulatorOptions, 'behaviour'> {
   readonly seed?: string;
   readonly manifests?: string;
-  /** Text after the project file's only workspace. */
+  /** Lines of the project file after its only workspace. */
   readonly project?: string;
-  /** Where the state is; in the file of the default where absent. */
-  readonly place?: { readonly store: StateStore; contents(): Promise<string> };
-  /** Of each run, besides the secrets. */
+  /** The location of the state. Default: the local file. */
+  readonly location?: { readonly store: StateStore; contents(): Promise<string> };
+  /** Variables of each run, in addition to the secrets. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Before the arguments of node. */
+  /** A command that runs Node, such as `bash -c`. */
   readonly wrapper?: readonly string[];
-  /** Before the script: options of node. */
+  /** Options of Node. */
   readonly node?: readonly string[];
   readonly extraPipes?: number;
-  /** Absolute path; the lab's root where absent. */
+  /** An absolute path. Default: the root of the lab. */
   readonly cwd?: string;
 }
 
-/** Who looks at a state. */
+/** The identity under which the campaign reads states. */
 export const CAMPAIGN = {
   host: 'campaign',
   user: 'campaign',
   pid: process.pid,
   version: '0.0.0',
   now: () => new Date(),
-  // Reads sealed states too.
+  // To read sealed states.
   seal: new Seal(
     {
       recipients: [RECIPIENT],
@@ -69,36 +69,35 @@ export const CAMPAIGN = {
   ),
 };
 
-/** The platform's memory. */
+/** The file in which the emulator keeps its records. */
 const DATA_FILE = 'data.json';
 
 const VICTIM = path.join(import.meta.dirname, 'victim.ts');
 
-/** A platform that keeps the truth in this process, a project for it in a folder, and the built command run there. */
+/** An emulator in this process, a project for it in a temporary folder, and runs of the built command in that folder. */
 export class Lab implements AsyncDisposable {
   readonly root: string;
   readonly emulator: Emulator;
   readonly figures: Figures;
   readonly statePath: string;
-  /** Hears of every request before the platform does anything about it. */
+  /** Called with each request before the platform handles it. */
   hook: RequestHook = () => undefined;
   readonly #built: string;
-  readonly #calmly: Bench['calmly'];
-  /** Where the platform keeps its file. */
-  readonly #elsewhere: string;
-  readonly #counted = new Set<string>();
-  #place: LabOptions['place'];
+  readonly #runInProcess: Bench['runInProcess'];
+  readonly #platformFolder: string;
+  readonly #countedIds = new Set<string>();
+  #location: LabOptions['location'];
   #env: Readonly<Record<string, string>> = SECRETS;
 
   private constructor(
-    { built, figures, calmly }: Bench,
+    { built, figures, runInProcess }: Bench,
     emulator: Emulator,
-    folders: { root: string; elsewhere: string },
+    folders: { root: string; platformFolder: string },
   ) {
-    const { root, elsewhere } = folders;
+    const { root, platformFolder } = folders;
     this.#built = built;
-    this.#calmly = calmly;
-    this.#elsewhere = elsewhere;
+    this.#runInProcess = runInProcess;
+    this.#platformFolder = platformFolder;
     this.figures = figures;
     this.emulator = emulator;
     this.root = root;
@@ -106,17 +105,17 @@ export class Lab implements AsyncDisposable {
   }
 
   static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {
-    const { seed = 'lab', manifests = '', project, place, env, ...rest } = options;
+    const { seed = 'lab', manifests = '', project, location, env, ...rest } = options;
     const root = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
-    const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-torture-platform-'));
+    const platformFolder = mkdtempSync(path.join(tmpdir(), 'voxform-torture-platform-'));
     const emulator = await startEmulator({
       seed,
       ...rest,
-      dataFile: path.join(elsewhere, DATA_FILE),
+      dataFile: path.join(platformFolder, DATA_FILE),
       onRequest: (request) => lab.hook(request),
     });
-    const lab: Lab = new Lab(bench, emulator, { root, elsewhere });
-    lab.#place = place;
+    const lab: Lab = new Lab(bench, emulator, { root, platformFolder });
+    lab.#location = location;
     lab.#env = { ...SECRETS, ...env };
     lab.write('voxform.yaml', projectFile(emulator, project));
     lab.write('manifests/all.yaml', manifests);
@@ -133,43 +132,43 @@ export class Lab implements AsyncDisposable {
     return readFileSync(path.join(this.root, name), 'utf8');
   }
 
-  /** Runs what is to come to its end by itself. */
-  async run(...args: string[]): Promise<Ended> {
-    if (this.#calmly === undefined) return this.ended(this.start(args));
-    return this.#lookedAt(await this.#calmly(args, { cwd: this.root, env: this.#env }));
+  /** Runs a command without faults. */
+  async run(...args: string[]): Promise<ProcessResult> {
+    if (this.#runInProcess === undefined) return this.waitFor(this.start(args));
+    return this.#checkOutput(await this.#runInProcess(args, { cwd: this.root, env: this.#env }));
   }
 
-  runWith(options: RunOptions, ...args: string[]): Promise<Ended> {
-    return this.ended(this.start(args, options));
+  runWith(options: RunOptions, ...args: string[]): Promise<ProcessResult> {
+    return this.waitFor(this.start(args, options));
   }
 
-  /** Runs the command so that it dies at the nth passage of a place that `victim.ts` knows. */
-  runAndDie(place: string, nth: number, ...args: string[]): Promise<Ended> {
-    const script = [VICTIM, this.#built, this.statePath, place, String(nth), ...args];
-    return this.ended(this.#spawn([process.execPath, ...script], {}));
+  /** Runs a command, and kills it when it reaches a kill point of `victim.ts` for the nth time. */
+  runAndDie(killPoint: string, nth: number, ...args: string[]): Promise<ProcessResult> {
+    const script = [VICTIM, this.#built, this.statePath, killPoint, String(nth), ...args];
+    return this.waitFor(this.#spawn([process.execPath, ...script], {}));
   }
 
-  start(args: readonly string[], options: RunOptions = {}): Running {
+  start(args: readonly string[], options: RunOptions = {}): RunningProcess {
     const { wrapper = [], node = [] } = options;
     const main = path.join(this.#built, 'main.js');
     const [file = process.execPath, ...words] = [...wrapper, process.execPath, ...node, main, ...args];
     return this.#spawn([file, ...words], options);
   }
 
-  /** Waits for a process, and looks at what it wrote as every campaign does. */
-  async ended(running: Running): Promise<Ended> {
-    return this.#lookedAt(await running.ended);
+  /** Waits until a process ends, and checks its output for secrets and stack traces. */
+  async waitFor(running: RunningProcess): Promise<ProcessResult> {
+    return this.#checkOutput(await running.ended);
   }
 
-  #lookedAt(ended: Ended): Ended {
+  #checkOutput(result: ProcessResult): ProcessResult {
     this.figures.add('runs of the command');
-    for (const secret of secretsIn(ended.stdout + ended.stderr)) {
-      this.figures.wrong('secrets seen', `${secret} in the output`);
+    for (const secret of secretsIn(result.stdout + result.stderr)) {
+      this.figures.addViolation('secrets seen', `${secret} in the output`);
     }
-    if (/\n\s+at .*:\d+:\d+/.test(ended.stderr + ended.stdout)) {
-      throw new Error(`it shows a stack trace:\n${ended.stderr}`);
+    if (/\n\s+at .*:\d+:\d+/.test(result.stderr + result.stdout)) {
+      throw new Error(`the output has a stack trace:\n${result.stderr}`);
     }
-    return ended;
+    return result;
   }
 
   #localStore(): StateStore {
@@ -177,9 +176,9 @@ export class Lab implements AsyncDisposable {
     return createStateStore(new LocalStore({ ...user, path: this.statePath }), user);
   }
 
-  /** What the state says, its journal worked in. */
+  /** Reads the state including its journal. */
   async state(): Promise<State> {
-    const store = this.#place?.store ?? this.#localStore();
+    const store = this.#location?.store ?? this.#localStore();
     const fresh = { lineage: 'none yet', salt: 'none yet' };
     return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
   }
@@ -188,29 +187,29 @@ export class Lab implements AsyncDisposable {
     return this.emulator.requests.filter(({ method }) => method !== 'GET').length;
   }
 
-  /** Holds every record of the platform against the state and counts what must not be. */
+  /** Compares the records on the platform with the state, and searches all files for secrets. Throws if a record is lost or duplicated. */
   async check(when: string): Promise<void> {
-    await this.settled();
+    await this.waitForPlatform();
     const { lost, duplicates } = census(this.emulator.world, await this.state());
-    for (const id of lost) this.figures.wrong('lost ids', `${id} ${when}`);
-    for (const address of duplicates) this.figures.wrong('silent duplicates', `${address} ${when}`);
-    const kept = secretsIn((await this.#place?.contents()) ?? '').map((secret) => `${secret} in the store`);
-    for (const secret of [...this.#secretsInFiles(), ...kept]) {
-      this.figures.wrong('secrets seen', `${secret} ${when}`);
+    for (const id of lost) this.figures.addViolation('lost ids', `${id} ${when}`);
+    for (const address of duplicates) this.figures.addViolation('silent duplicates', `${address} ${when}`);
+    const storedSecrets = secretsIn((await this.#location?.contents()) ?? '').map((secret) => `${secret} in the store`);
+    for (const secret of [...this.#secretsInFiles(), ...storedSecrets]) {
+      this.figures.addViolation('secrets seen', `${secret} ${when}`);
     }
     if (lost.length + duplicates.length > 0) {
-      throw new Error(`lost: ${lost.join(', ')}; doubled: ${duplicates.join(', ')}`);
+      throw new Error(`lost: ${lost.join(', ')}; duplicates: ${duplicates.join(', ')}`);
     }
   }
 
-  /** Resolves when the platform is done with all that a dead process had sent: later requests were answered. */
-  async settled(): Promise<void> {
+  /** Resolves when the platform has handled all requests of a dead process, because it answers later requests. */
+  async waitForPlatform(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       await (await fetch(`${this.emulator.url}/__emulator/behaviour`)).arrayBuffer();
     }
   }
 
-  /** The files of the state's folder with their content. */
+  /** The contents of the files in the state folder, by name. */
   stateFiles(): Record<string, string> {
     const folder = path.dirname(this.statePath);
     return Object.fromEntries(
@@ -223,20 +222,20 @@ export class Lab implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#countRecords();
     await this.emulator.close();
-    // By now the platform's file holds all that it was ever sent.
-    for (const secret of this.#secretsInFiles()) this.figures.wrong('secrets seen', `${secret} at the end`);
-    for (const folder of [this.root, this.#elsewhere]) rmSync(folder, { recursive: true, force: true });
+    // After the close, the data file is complete.
+    for (const secret of this.#secretsInFiles()) this.figures.addViolation('secrets seen', `${secret} at the end`);
+    for (const folder of [this.root, this.#platformFolder]) rmSync(folder, { recursive: true, force: true });
   }
 
-  #spawn(command: readonly [string, ...string[]], { env, extraPipes, cwd = this.root }: RunOptions): Running {
+  #spawn(command: readonly [string, ...string[]], { env, extraPipes, cwd = this.root }: RunOptions): RunningProcess {
     return startProcess(command, {
       cwd,
-      // Starting takes most of a run's time.
       env: {
         ...this.#env,
+        // Start-up takes most of a run's time.
         NODE_COMPILE_CACHE: path.join(this.#built, '.compile-cache'),
-        // What a killed process leaves there goes with this lab, and is searched for secrets.
-        TMPDIR: this.#elsewhere,
+        // The lab searches the leftovers of killed processes for secrets and removes them.
+        TMPDIR: this.#platformFolder,
         ...env,
       },
       ...(extraPipes !== undefined && { extraPipes }),
@@ -244,15 +243,15 @@ export class Lab implements AsyncDisposable {
   }
 
   #secretsInFiles(): string[] {
-    const files = [this.root, this.#elsewhere].flatMap((folder) =>
+    const files = [this.root, this.#platformFolder].flatMap((folder) =>
       readdirSync(folder, { recursive: true, withFileTypes: true }),
     );
     return files
       .filter((file) => file.isFile())
       .flatMap((file) => {
-        const isPlatforms = file.parentPath === this.#elsewhere && file.name.includes(DATA_FILE);
-        return secretsIn(textIfThere(path.join(file.parentPath, file.name)))
-          .filter((secret) => !isPlatforms || !STORED_AS_SENT.has(secret))
+        const isDataFile = file.parentPath === this.#platformFolder && file.name.includes(DATA_FILE);
+        return secretsIn(readIfExists(path.join(file.parentPath, file.name)))
+          .filter((secret) => !isDataFile || !STORED_AS_SENT.has(secret))
           .map((secret) => `${secret} in ${file.name}`);
       });
   }
@@ -260,14 +259,14 @@ export class Lab implements AsyncDisposable {
   #countRecords(): void {
     const { agents, webhooks, numbers } = this.emulator.world;
     for (const id of [agents, webhooks, numbers].flatMap((records) => [...records.keys()])) {
-      if (!this.#counted.has(id)) this.figures.add('records created');
-      this.#counted.add(id);
+      if (!this.#countedIds.has(id)) this.figures.add('records created');
+      this.#countedIds.add(id);
     }
   }
 }
 
-/** The emulator writes beside its file and renames: what was listed may have another name by now, and is looked at the next time. */
-function textIfThere(file: string): string {
+/** Returns an empty text if the file is missing: the emulator may have renamed its temporary file since the folder was listed. */
+function readIfExists(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch (error) {

@@ -4,16 +4,16 @@ import { converges, succeeded } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 
-const GROUP = 'faults on the wire';
+const GROUP = 'network faults';
 
-/** 404s and 410s that do not mean that a record is gone. */
+/** 404 and 410 responses that do not mean that a record is missing. */
 export const lateAndGatewayCases: readonly Case[] = [
-  { group: GROUP, name: '404 of a gateway, as text and as a page', short: true, run: gateway },
-  { group: GROUP, name: '404 for records that are shown late', short: true, run: late },
+  { group: GROUP, name: '404 of a gateway, as text and as HTML', short: true, run: gateway },
+  { group: GROUP, name: '404 for new records', short: true, run: late },
 ];
 
-const STOOD = agent('stood');
-const MANIFESTS = documents(STOOD, agent('a'), webhook('hook'), number('main', 1));
+const EXISTING = agent('existing');
+const MANIFESTS = documents(EXISTING, agent('a'), webhook('hook'), number('main', 1));
 
 async function gateway(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: MANIFESTS });
@@ -32,14 +32,14 @@ async function gateway(bench: Bench): Promise<void> {
   await converges(lab);
 }
 
-/** As a loop does it: run after run, while the platform does not show yet what the first one made. */
+/** Applies repeatedly, as a loop does, while reads do not show the new records yet. */
 async function late(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: STOOD });
+  await using lab = await Lab.open(bench, { manifests: EXISTING });
   succeeded(await lab.run('apply', '--auto-approve'));
   lab.emulator.setBehaviour({ showsNewAfterReads: 2 });
   lab.write('manifests/more.yaml', documents(agent('a'), webhook('hook'), number('main', 1)));
   for (let run = 0; run < 4; run += 1) succeeded(await lab.run('apply', '--auto-approve'));
   const { agents, webhooks, numbers } = lab.emulator.world;
-  assert.deepEqual([agents.size, webhooks.size, numbers.size], [2, 1, 1], 'nothing is made twice');
+  assert.deepEqual([agents.size, webhooks.size, numbers.size], [2, 1, 1], 'records were created twice');
   await converges(lab);
 }

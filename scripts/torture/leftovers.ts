@@ -8,14 +8,14 @@ import { agent } from './manifests.ts';
 
 const GROUP = 'leftovers and oversized files';
 const APPLY = ['apply', '--auto-approve'];
-/** Ends in the number of a process that no system gives, and in chance. */
+/** The suffix of a temporary file: a process id that no system assigns, and random digits. */
 const DEAD = 'ffffff00';
-const OLDER_DRAFT = `manifests/.all.yaml.${DEAD}.tmp`;
-const USERS_FILE = `manifests/.notes.txt.${DEAD}.tmp`;
+const DRAFT = `manifests/.all.yaml.${DEAD}.tmp`;
+const USER_FILE = `manifests/.notes.txt.${DEAD}.tmp`;
 
 export const leftoverCases: readonly Case[] = [
-  { group: GROUP, name: 'drafts of the state and of a manifest, after a kill', short: true, run: afterApply },
-  { group: GROUP, name: 'a draft of a manifest, met by fmt', run: metByFmt },
+  { group: GROUP, name: 'temporary files of the state and of a manifest, after a kill', short: true, run: afterApply },
+  { group: GROUP, name: 'a temporary manifest, found by fmt', run: foundByFmt },
   { group: GROUP, name: 'a half-written export', run: halfExport },
   { group: GROUP, name: 'a file with too many documents', short: true, run: tooManyDocuments },
 ];
@@ -24,21 +24,21 @@ async function afterApply(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: agent('a') });
   succeeded(await lab.run(...APPLY));
   lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
-  lab.write(OLDER_DRAFT, 'kind: Ag');
-  lab.write(USERS_FILE, 'mine');
+  lab.write(DRAFT, 'kind: Ag');
+  lab.write(USER_FILE, 'mine');
   writeFileSync(`${lab.statePath}.tmp`, '{');
   succeeded(await lab.run('plan'));
-  assert.ok(existsSync(path.join(lab.root, OLDER_DRAFT)), 'a plan wrote to the project');
+  assert.ok(existsSync(path.join(lab.root, DRAFT)), 'a plan wrote to the project');
   succeeded(await lab.run(...APPLY));
   assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [`.notes.txt.${DEAD}.tmp`, 'all.yaml']);
   assert.ok(!existsSync(`${lab.statePath}.tmp`));
   await converges(lab);
 }
 
-async function metByFmt(bench: Bench): Promise<void> {
+async function foundByFmt(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: `${agent('a')}\n\n\n` });
-  lab.write(OLDER_DRAFT, 'kind: Ag');
-  lab.write(USERS_FILE, 'mine');
+  lab.write(DRAFT, 'kind: Ag');
+  lab.write(USER_FILE, 'mine');
   succeeded(await lab.run('fmt'));
   assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [`.notes.txt.${DEAD}.tmp`, 'all.yaml']);
 }
@@ -46,8 +46,8 @@ async function metByFmt(bench: Bench): Promise<void> {
 async function halfExport(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: agent('a') });
   succeeded(await lab.run(...APPLY));
-  for (const left of [`.out.voxform-export-${DEAD}`, `empty/.new.voxform-export-${DEAD}/manifests`])
-    mkdirSync(path.join(lab.root, left), { recursive: true });
+  for (const leftover of [`.out.voxform-export-${DEAD}`, `empty/.new.voxform-export-${DEAD}/manifests`])
+    mkdirSync(path.join(lab.root, leftover), { recursive: true });
   for (const out of ['out', 'empty']) succeeded(await lab.run('export', '--out', out));
   assert.deepEqual(
     [lab.root, path.join(lab.root, 'empty')].flatMap((folder) =>

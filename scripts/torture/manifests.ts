@@ -1,7 +1,4 @@
-/*
- * Manifests whose records can be told apart on the platform: an agent by its name, a number by its nickname and a webhook by the end
- * of its URL, each of them the resource's own name.
- */
+/* Manifests whose records carry the name of the resource: as the name of an agent, the nickname of a number, and the end of a webhook's URL. */
 
 export function projectFile(base: { readonly url: string; readonly workspaceId: string }, more = ''): string {
   return `version: 1
@@ -39,11 +36,10 @@ export function emailOf(name: string): string {
 }
 
 export function manifest(kind: string, name: string, spec: object, metadata: object = {}): string {
-  const whole = { apiVersion: 'voxform/v1', kind, metadata: { name, ...metadata }, spec };
-  return `${JSON.stringify(whole, null, 2)}\n`;
+  const document = { apiVersion: 'voxform/v1', kind, metadata: { name, ...metadata }, spec };
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** One file of several documents. */
 export function documents(...manifests: readonly string[]): string {
   return manifests.join('---\n');
 }
@@ -51,8 +47,8 @@ export function documents(...manifests: readonly string[]): string {
 export const FIFTY = { agents: 24, webhooks: 10, numbers: 11, users: 5 } as const;
 
 /**
- * Fifty resources with references among them, and secrets wherever a spec can have one. The second edition changes them all:
- * every agent is updated, some under a new name, every webhook is replaced, and one of each is declared no more.
+ * Returns fifty resources with references, and with secrets wherever a spec allows them. The second edition updates every agent, renames
+ * some, replaces every webhook, and removes one agent and one webhook.
  */
 export function fifty(edition: 1 | 2): string {
   const { agents, webhooks, numbers, users } = FIFTY;
@@ -105,20 +101,20 @@ export function fifty(edition: 1 | 2): string {
   );
 }
 
-/** How many resources an edition declares. */
+/** The number of resources in an edition. */
 export function sizeOf(edition: 1 | 2): number {
   return edition === 1 ? 50 : 48;
 }
 
-/** What every prompt of an edition begins with. */
+/** The beginning of every prompt in an edition. */
 export function promptOf(edition: 1 | 2): string {
   return edition === 1 ? 'Be kind.' : 'Be brief.';
 }
 
-/** The end of a new name; the record may have either name while the change is under way. */
+/** The suffix of a new name. During a rename, the record may have either name. */
 const RENAMED = '-renamed';
 
-/** The address that a resource had first. */
+/** Returns the address of a resource in the first edition. */
 export function firstAddress(address: string): string {
   return address.endsWith(RENAMED) ? address.slice(0, -RENAMED.length) : address;
 }

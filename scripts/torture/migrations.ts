@@ -5,34 +5,31 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import type { Case } from './cases.ts';
 import { type Bench, Lab } from './lab.ts';
 import { settleUnknowns } from './person.ts';
-import type { Ended } from './processes.ts';
+import type { ProcessResult } from './processes.ts';
 import type { Random } from './random.ts';
 
 const AGENTS = 16;
 const NUMBERS = 8;
 
-/** Names of records are those of their manifests: so they are told apart on the platform. */
+/** Records are named like their manifests, so that the checks can match them. */
 const agentName = (index: number): string => `agent-${index}`;
 
 export const migrationCases: readonly Case[] = [
   {
     group: 'kills',
-    name: 'a workspace that moves, killed on the way',
+    name: 'a migration that is killed once',
     short: true,
-    run: (bench, random) => killedOnTheWay(bench, random, 1),
+    run: (bench, random) => killedMigration(bench, random, 1),
   },
   {
     group: 'kills',
-    name: 'a workspace that moves, killed again and again',
-    run: (bench, random) => killedOnTheWay(bench, random, 40),
+    name: 'a migration that is killed repeatedly',
+    run: (bench, random) => killedMigration(bench, random, 40),
   },
 ];
 
-/**
- * Moves a workspace that is read live into another. The command is killed at random instants and whenever some write has arrived; then it
- * is given again, and goes on.
- */
-async function killedOnTheWay(bench: Bench, random: Random, kills: number): Promise<void> {
+/** Migrates a workspace. Kills the command at random instants or after random writes, and runs it again, which continues the migration. */
+async function killedMigration(bench: Bench, random: Random, kills: number): Promise<void> {
   await using old = await startEmulator({ seed: random.seed, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const ids = await fill(old);
   await using lab = await Lab.open(bench, { seed: random.seed });
@@ -41,65 +38,65 @@ async function killedOnTheWay(bench: Bench, random: Random, kills: number): Prom
   const args = ['migrate', '--from', 'old', '--to', 'test', '--source', 'live', '--agents', ...ids];
   args.push('--auto-approve', '--concurrency', String(random.int(1, 4)), '--batch', String(random.int(3, 30)));
   const start = () => lab.start(args, { env: { VOXFORM_API_KEY: '', OLD_KEY: 'old-key', TEST_KEY: 'test-key' } });
-  let duration = 1_500;
+  let durationMs = 1_500;
 
-  const killOnce = async (): Promise<Ended> => {
+  const killOnce = async (): Promise<ProcessResult> => {
     const running = start();
     const kill = () => running.child.kill('SIGKILL');
     if (random.chance(0.5)) {
-      let left = random.int(1, 6);
+      let remaining = random.int(1, 6);
       lab.hook = async ({ method }) => {
-        if (method === 'GET' || --left !== 0) return undefined;
+        if (method === 'GET' || --remaining !== 0) return undefined;
         kill();
         await running.ended;
         return random.chance(0.5) ? { cut: 'before' } : undefined;
       };
-      const ended = await lab.ended(running);
+      const result = await lab.waitFor(running);
       lab.hook = () => undefined;
-      return ended;
+      return result;
     }
     const startedAt = performance.now();
-    const timer = setTimeout(kill, random.next() * duration * 1.1);
-    const ended = await lab.ended(running);
+    const timer = setTimeout(kill, random.next() * durationMs * 1.1);
+    const result = await lab.waitFor(running);
     clearTimeout(timer);
-    if (ended.signal === null) duration = performance.now() - startedAt;
-    return ended;
+    if (result.signal === null) durationMs = performance.now() - startedAt;
+    return result;
   };
 
   for (let count = 0; count < kills; count++) {
     const { code, signal, stderr } = await killOnce();
     if (signal === null) assert.equal(code, 0, `a run that was not killed failed: ${stderr}`);
-    else lab.figures.count('kills by place', 'a migration');
+    else lab.figures.count('kills by point', 'a migration');
     await lab.check('after a migration was killed');
-    if (random.chance(0.5)) await settleUnknowns(lab, { random, leaves: 0.3, dies: 0 });
+    if (random.chance(0.5)) await settleUnknowns(lab, { random, skips: 0.3 });
   }
-  await settleUnknowns(lab, { random, leaves: 0, dies: 0 });
-  const last = await lab.ended(start());
+  await settleUnknowns(lab, { random });
+  const last = await lab.waitFor(start());
   assert.equal(last.code, 0, `the last run failed: ${last.stdout}${last.stderr}`);
   await lab.check('at the end of a migration');
   const { agents, numbers } = lab.emulator.world;
   assert.deepEqual([agents.size, numbers.size, old.world.agents.size], [AGENTS, NUMBERS, AGENTS]);
   const planned = await lab.run('plan', '--detailed-exitcode');
-  assert.equal(planned.code, 0, `there is something left to do: ${planned.stdout}`);
+  assert.equal(planned.code, 0, `the plan is not empty: ${planned.stdout}`);
 }
 
 async function fill({ url, dashboard }: Emulator): Promise<string[]> {
-  const made = async (what: string, body: object): Promise<string> => {
-    const answer = await fetch(`${url}/api/v1/${what}`, {
+  const create = async (list: string, body: object): Promise<string> => {
+    const response = await fetch(`${url}/api/v1/${list}`, {
       method: 'POST',
       headers: { authorization: 'Bearer old-key', 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const { data } = (await answer.json()) as { readonly data: { readonly id: string } };
+    const { data } = (await response.json()) as { readonly data: { readonly id: string } };
     return data.id;
   };
   const agents: string[] = [];
   for (let index = 0; index < AGENTS; index++) {
     const name = agentName(index);
-    agents.push(await made('agents', { name, prompt_config: { prompt: `You are ${name}.` } }));
+    agents.push(await create('agents', { name, prompt_config: { prompt: `You are ${name}.` } }));
   }
   for (let index = 0; index < NUMBERS; index++) {
-    const id = await made('numbers', { number: `+493010${index}`, nickname: `number-${index}` });
+    const id = await create('numbers', { number: `+493010${index}`, nickname: `number-${index}` });
     dashboard.linkNumber(id, { inbound_agent_id: agents[index] ?? null });
   }
   return agents;

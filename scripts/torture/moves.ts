@@ -8,8 +8,8 @@ const GROUP = 'moved states';
 const STATE = '.voxform/test.state.json';
 const MOVE_BACK = ['state', 'move', '--from', '.voxform/renamed.state.json'];
 
-/** Passages of a move: of the old state's journal, of the copy, of the mark. */
-const passages = [
+/** Kill points of a move, in the fold of the old journal, the copy, and the mark. */
+const killPoints = [
   ['before-fold', 1],
   ['after-rename', 1],
   ['before-truncate', 1],
@@ -23,12 +23,12 @@ const passages = [
 
 export const moveCases: readonly Case[] = [
   { group: GROUP, name: 'a workspace renamed in voxform.yaml', short: true, run: renamedWorkspace },
-  ...passages.map(
-    ([place, nth]): Case => ({
+  ...killPoints.map(
+    ([point, nth]): Case => ({
       group: GROUP,
-      name: `a move killed at ${place}, passage ${nth}`,
-      short: place === 'before-mark',
-      run: (bench) => killedMove(bench, place, nth),
+      name: `a move killed at ${point}, time ${nth}`,
+      short: point === 'before-mark',
+      run: (bench) => killedMove(bench, point, nth),
     }),
   ),
   { group: GROUP, name: 'a push without some of the ids', short: true, run: pushWithoutIds },
@@ -61,13 +61,13 @@ async function renamedWorkspace(bench: Bench): Promise<void> {
   await converges(lab);
 }
 
-async function killedMove(bench: Bench, place: string, nth: number): Promise<void> {
+async function killedMove(bench: Bench, point: string, nth: number): Promise<void> {
   await using lab = await appliedLab(bench);
   lab.write('manifests/more.yaml', agent('c'));
-  // Its journal holds an id that the document does not.
+  // The journal then has an id that the state document lacks.
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
   rename(lab);
-  await lab.runAndDie(place, nth, 'state', 'move', '--from', STATE);
+  await lab.runAndDie(point, nth, 'state', 'move', '--from', STATE);
   succeeded(await lab.run('state', 'move', '--from', STATE));
   assert.equal((await lab.run('plan', '--detailed-exitcode')).code, 0);
   lab.write('voxform.yaml', projectFile(lab.emulator));

@@ -8,35 +8,35 @@ import { type Bench, Lab } from './lab.ts';
 import { agent, documents, webhook } from './manifests.ts';
 import { Random } from './random.ts';
 
-const GROUP = 'disk troubles';
+const GROUP = 'disk faults';
 const STATE = '.voxform/test.state.json';
 const APPLY = ['apply', '--auto-approve'];
 const FLIPS = 20;
 
-/** A state that is another one than what was last written, though nothing in it looks wrong. */
+/** Valid states that differ from the state written last. */
 export const olderStateCases: readonly Case[] = [
   {
     group: GROUP,
-    name: 'Git puts an older state back, beside its backups',
+    name: 'an older state is restored from Git, with backups',
     short: true,
-    run: (bench) => putBack(bench, true),
+    run: (bench) => restoreOlderState(bench, true),
   },
   {
     group: GROUP,
-    name: 'Git puts an older state back, without backups',
-    run: (bench) => putBack(bench, false),
+    name: 'an older state is restored from Git, without backups',
+    run: (bench) => restoreOlderState(bench, false),
   },
   { group: GROUP, name: 'flipped bits in the state', run: flippedBits },
 ];
 
-async function putBack(bench: Bench, hasBackups: boolean): Promise<void> {
+async function restoreOlderState(bench: Bench, hasBackups: boolean): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
   succeeded(await lab.run(...APPLY));
   git(lab, 'init', '-q');
   git(lab, 'add', '-f', STATE);
   git(lab, 'commit', '-q', '-m', 'state');
   lab.write('manifests/more.yaml', webhook('two'));
-  // In processes of their own, which have a home for what the machine remembers.
+  // In separate processes, because the mark of this machine is kept in the home folder.
   succeeded(await lab.runWith({}, ...APPLY));
   const newer = lab.read(STATE);
   git(lab, 'checkout', '-q', STATE);
@@ -48,15 +48,15 @@ async function putBack(bench: Bench, hasBackups: boolean): Promise<void> {
     /^warning: the state \S+ \(serial 1\) is older/,
   );
   for (const args of [APPLY, ['state', 'rm', 'Agent/a']]) {
-    const ended = await writesNothing(lab, () => lab.runWith({}, ...args));
-    refused(ended, hasBackups ? /Missing records: Webhook\/two \(\w+\)/ : /last state written on this machine/);
+    const result = await writesNothing(lab, () => lab.runWith({}, ...args));
+    refused(result, hasBackups ? /Missing records: Webhook\/two \(\w+\)/ : /last state written on this machine/);
   }
   lab.write('newer.json', newer);
   succeeded(await lab.runWith({}, 'state', 'push', 'newer.json'));
   await converges(lab);
 }
 
-/** Each is told, or changes nothing of what the state says. */
+/** Each flipped bit must be detected, or must not change the content of the state. */
 async function flippedBits(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
   succeeded(await lab.run(...APPLY));
@@ -68,16 +68,16 @@ async function flippedBits(bench: Bench): Promise<void> {
     const bit = random.int(0, bytes.length * 8 - 1);
     bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
     writeFileSync(path.join(lab.root, STATE), bytes);
-    const ended = await lab.run('state', 'pull');
-    if (ended.code === 0) assert.equal(ended.stdout, before, `bit ${bit} is not told`);
-    else refused(ended, /or damaged|is damaged|in format/);
+    const result = await lab.run('state', 'pull');
+    if (result.code === 0) assert.equal(result.stdout, before, `the flipped bit ${bit} was not detected`);
+    else refused(result, /or damaged|is damaged|in format/);
   }
   lab.write(STATE, state);
   await converges(lab);
 }
 
 function git(lab: Lab, ...args: string[]): void {
-  const who = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
-  const { status, stderr } = spawnSync('git', [...who, ...args], { cwd: lab.root, encoding: 'utf8' });
+  const identity = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
+  const { status, stderr } = spawnSync('git', [...identity, ...args], { cwd: lab.root, encoding: 'utf8' });
   assert.equal(status, 0, stderr);
 }

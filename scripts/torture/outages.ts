@@ -8,17 +8,17 @@ import { agent, documents } from './manifests.ts';
 const GROUP = 'outages';
 const AGENTS = 30;
 const DOWN: Fault = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
-/** As of a server that wants https. */
-const ELSEWHERE: Fault = { status: 308, headers: { location: 'https://127.0.0.1:1/' } };
+/** The redirect of a server that requires https. */
+const REDIRECT: Fault = { status: 308, headers: { location: 'https://127.0.0.1:1/' } };
 
-/** A platform that is not there, from the start or from the middle of a run. */
+/** A platform that is unreachable, from the start or from the middle of a run. */
 export const outageCases: readonly Case[] = [
   { group: GROUP, name: 'down before the first apply', run: (bench) => downFromTheStart(bench, DOWN, /503/) },
   {
     group: GROUP,
     name: 'http for https',
     short: true,
-    run: (bench) => downFromTheStart(bench, ELSEWHERE, /308 redirect .*, not followed/),
+    run: (bench) => downFromTheStart(bench, REDIRECT, /308 redirect .*, not followed/),
   },
   { group: GROUP, name: 'down from the eleventh create on', short: true, run: downInTheMiddle },
 ];
@@ -28,12 +28,12 @@ const openLab = (bench: Bench): Promise<Lab> =>
     manifests: documents(...Array.from({ length: AGENTS }, (_, index) => agent(`agent-${100 + index}`))),
   });
 
-async function downFromTheStart(bench: Bench, fault: Fault, says: RegExp): Promise<void> {
+async function downFromTheStart(bench: Bench, fault: Fault, message: RegExp): Promise<void> {
   await using lab = await openLab(bench);
   lab.hook = () => fault;
-  refused(await lab.run('apply', '--auto-approve'), says);
-  assert.equal(lab.writes(), 0, 'something was sent that writes');
-  assert.deepEqual([...(await lab.state()).pending.keys()], [], 'an outage made unknowns');
+  refused(await lab.run('apply', '--auto-approve'), message);
+  assert.equal(lab.writes(), 0, 'a write was sent');
+  assert.deepEqual([...(await lab.state()).pending.keys()], [], 'creates are unknown after an outage');
   lab.hook = () => undefined;
   await converges(lab);
 }
@@ -47,7 +47,7 @@ async function downInTheMiddle(bench: Bench): Promise<void> {
   const results = [...resourcesIn(stdout).values()].map(({ result }) => result);
   const count = (wanted: string) => results.filter((result) => result === wanted).length;
   assert.equal(count('done'), 10);
-  // Three in a row, one in flight beside the third, and one whose failure came before the answer to the last that was done.
+  // Three in a row, one in flight beside the third, and one that failed before the response to the last successful create.
   assert.ok(count('failed') <= 5, `${count('failed')} creates are unknown`);
   assert.equal(count('skipped'), AGENTS - 10 - count('failed'));
   assert.match(stdout, /"halted": "\d creates in a row are unknown"/);

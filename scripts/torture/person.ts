@@ -5,7 +5,7 @@ import type { NextStep } from '../../src/problems/next-step.ts';
 import { unknownRecord } from './census.ts';
 import type { Lab } from './lab.ts';
 import { firstAddress } from './manifests.ts';
-import type { Random } from './random.ts';
+import { Random } from './random.ts';
 
 interface PlannedUnknown {
   readonly address: string;
@@ -13,62 +13,61 @@ interface PlannedUnknown {
   readonly steps?: readonly NextStep[];
 }
 
-/** What the person has before them. */
-export interface Desk extends Pick<Lab, 'run' | 'runAndDie' | 'state' | 'check' | 'figures'> {
+/** The commands, the platform and the state that the simulated person uses. */
+export interface PersonContext extends Pick<Lab, 'run' | 'runAndDie' | 'state' | 'check' | 'figures'> {
   readonly emulator: Pick<Emulator, 'world'>;
 }
 
-/** How the person goes about it. */
-export interface Manner {
-  readonly random: Random;
-  /** How likely an answer is put off. */
-  readonly leaves: number;
-  /** How likely the command that answers is killed, and given again. */
-  readonly dies: number;
+interface PersonOptions {
+  readonly random?: Random;
+  /** The probability that the person skips a create. */
+  readonly skips?: number;
+  /** The probability that the person's command is killed, and run again. */
+  readonly kills?: number;
 }
 
-/**
- * Does what a person does who knows the dashboard and nothing else of voxform than what the plan says: every unknown create is
- * imported where its record is there, and said not to be created where it is not.
- * @returns how many answers were given.
- */
-export async function settleUnknowns(lab: Desk, manner: Manner): Promise<number> {
+/** Runs the commands of the plan for unknown creates: imports the record if the dashboard has it, and resolves the others as not created. */
+export async function settleUnknowns(
+  lab: PersonContext,
+  { random = new Random('person'), skips = 0, kills = 0 }: PersonOptions = {},
+): Promise<void> {
   const { code, stdout, stderr } = await lab.run('plan', '--output', 'json');
   assert.equal(code, 0, `plan failed: ${stderr}`);
   const { resources } = JSON.parse(stdout) as { readonly resources: readonly PlannedUnknown[] };
-  let answers = 0;
   for (const { address, action, steps = [] } of resources) {
-    if (action !== 'unknown' || manner.random.chance(manner.leaves)) continue;
+    if (action !== 'unknown' || random.chance(skips)) continue;
     const record = unknownRecord(lab.emulator.world, await lab.state(), address);
     const words = commandIn(steps, record === undefined ? 'resolve_not_created' : 'import');
     const args = words.map((word) => (word === 'ID' && record !== undefined ? record.id : word));
     assert.ok(
       record === undefined || !address.startsWith('PhoneNumber/'),
-      `${address} is in the list, and the plan asks about it`,
+      `the plan asks about ${address}, although a list shows its record`,
     );
-    await answer(lab, args, manner);
+    await settle(lab, args, { random, kills });
     const open = [...(await lab.state()).pending.keys()].map(firstAddress);
     assert.ok(!open.includes(firstAddress(address)), `${args.join(' ')} did not settle ${address}`);
-    answers += 1;
   }
-  return answers;
 }
 
-/** The words after `voxform` of the command that the last step of this action gives: before it there may be guesses. */
+/** Returns the arguments of the command in the last step with this action. Earlier steps may be guesses. */
 function commandIn(steps: readonly NextStep[], action: NextStep['action']): string[] {
   const step = steps.findLast((each) => each.action === action);
   assert.ok(step, `no step is ${action}: ${JSON.stringify(steps)}`);
   return commandOf(step, undefined).split(' ').slice(1);
 }
 
-async function answer(lab: Desk, args: readonly string[], { random, dies }: Manner): Promise<void> {
-  if (random.chance(dies)) {
-    const place = random.pick(['before-append', 'after-append', 'before-fold', 'before-rename', 'after-rename']);
-    const { signal } = await lab.runAndDie(place, random.int(1, 2), ...args);
-    if (signal === 'SIGKILL') lab.figures.count('kills by place', `${args[0]}: ${place}`);
-    await lab.check(`after ${args.join(' ')} was killed at ${place}`);
+async function settle(
+  lab: PersonContext,
+  args: readonly string[],
+  { random, kills }: { readonly random: Random; readonly kills: number },
+): Promise<void> {
+  if (random.chance(kills)) {
+    const point = random.pick(['before-append', 'after-append', 'before-fold', 'before-rename', 'after-rename']);
+    const { signal } = await lab.runAndDie(point, random.int(1, 2), ...args);
+    if (signal === 'SIGKILL') lab.figures.count('kills by point', `${args[0]}: ${point}`);
+    await lab.check(`after ${args.join(' ')} was killed at ${point}`);
     const isOpen = [...(await lab.state()).pending.keys()].some((address) => args.includes(address));
-    // What is settled already is settled; an import says so, and is no error.
+    // Resolving a settled create again is an error; importing it again is not.
     if (!isOpen && args[0] === 'state') return;
   }
   const { code, stderr } = await lab.run(...args);

@@ -12,11 +12,11 @@ const LONG = 'Be kind, and never end a call before everything is said.';
 const DENIED = /denied by brief \(Agent\/a0, Agent\/a1, Agent\/a2 and 1 more\)/;
 
 export const policyCases: readonly Case[] = [
-  { group: 'policies', name: 'through crashes, resumes and saved plans', short: true, run: throughCrashes },
+  { group: 'policies', name: 'crashes, resumed applies and saved plans', short: true, run: policiesAfterCrashes },
 ];
 
-/** Whatever dies on the way, nothing is written that a rule denies and nobody waived. */
-async function throughCrashes(bench: Bench, random: Random): Promise<void> {
+/** Whenever a run is killed, no change is written that a policy denies, unless it was waived. */
+async function policiesAfterCrashes(bench: Bench, random: Random): Promise<void> {
   const project = `policies: [${rule(30)}]\n`;
   await using lab = await Lab.open(bench, { manifests: agents('Be kind.'), project });
   const die = (...args: string[]) =>
@@ -26,7 +26,7 @@ async function throughCrashes(bench: Bench, random: Random): Promise<void> {
   lab.write('manifests/all.yaml', agents(LONG));
   const writes = lab.writes();
   refused(await lab.run(...APPLY), DENIED);
-  assert.equal(lab.writes(), writes, 'a resumed apply wrote what a rule denies');
+  assert.equal(lab.writes(), writes, 'a resumed apply wrote a denied change');
 
   lab.write('manifests/all.yaml', agents('Be brief.'));
   succeeded(await lab.run('plan', '--out', PLAN));
@@ -41,14 +41,14 @@ async function throughCrashes(bench: Bench, random: Random): Promise<void> {
   refused(await lab.run('apply', PLAN, '--auto-approve'), /the plan is stale/);
   refused(await lab.run(...APPLY), DENIED);
   succeeded(await lab.run(...APPLY, ...WAIVER));
-  assert.equal((await lab.run('plan')).code, 1, 'a waiver holds for longer than its plan');
+  assert.equal((await lab.run('plan')).code, 1, 'a waiver applies to a later plan');
 
   lab.write('manifests/all.yaml', agents('Be brief.'));
   await converges(lab);
 }
 
-function rule(most: number): string {
-  return `{ name: brief, kind: Agent, deny: 'spec.prompt_config.prompt.size() > ${most}' }`;
+function rule(maxLength: number): string {
+  return `{ name: brief, kind: Agent, deny: 'spec.prompt_config.prompt.size() > ${maxLength}' }`;
 }
 
 function agents(prompt: string): string {

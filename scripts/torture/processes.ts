@@ -2,55 +2,53 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface Running {
+export interface RunningProcess {
   readonly child: ChildProcess;
-  readonly ended: Promise<Ended>;
-  /** Resolves when this has been written to stderr; rejects when the process ends without it. */
-  said(text: string): Promise<void>;
-  /** Resolves when it has stopped itself; rejects when it ends without that. */
-  frozen(): Promise<void>;
-  /** What it has written so far. */
-  text(): string;
+  readonly ended: Promise<ProcessResult>;
+  /** Resolves when stderr contains this text. Rejects if the process ends without it. */
+  waitForOutput(text: string): Promise<void>;
+  /** Resolves when the process has stopped itself. Rejects if it ends instead. */
+  waitUntilStopped(): Promise<void>;
+  /** Returns the output so far. */
+  output(): string;
 }
 
-export interface Starting {
+interface StartOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** File descriptors after the three streams: pipes that end when the last process that has them does. */
+  /** The number of additional pipes. They close when the last process that has them open ends. */
   readonly extraPipes?: number;
-  /** Milliseconds that it may take. */
-  readonly longest?: number;
+  readonly timeoutMs?: number;
 }
 
-/** Nothing else that a campaign starts may take longer. */
-const LONGEST_RUN = 90_000;
+const DEFAULT_TIMEOUT_MS = 90_000;
 
-/** By their ids, which are also those of their groups: what a shell or another wrapper started ends with it. */
-const underWay = new Set<number>();
+/** The ids of running process groups. A group includes the children of a shell or another wrapper. */
+const runningGroups = new Set<number>();
 
-/** Ends all that was started and has not ended. */
-export function endProcesses(): void {
-  for (const id of underWay) endGroup(id);
+/** Kills all processes that are still running. */
+export function killProcesses(): void {
+  for (const id of runningGroups) killGroup(id);
 }
 
-function endGroup(id: number | undefined): void {
+function killGroup(id: number | undefined): void {
   try {
     if (id !== undefined) process.kill(-id, 'SIGKILL');
   } catch {
-    // It ended a moment ago.
+    // The group has already ended.
   }
 }
 
-/** Starts a process with nothing of this one's environment but its PATH; one that hangs is killed and rejects. */
-export function startProcess([file, ...args]: readonly [string, ...string[]], starting: Starting): Running {
-  const { cwd, env, extraPipes = 0, longest = LONGEST_RUN } = starting;
+/** Starts a process that inherits only PATH. After the timeout, kills it and rejects. */
+export function startProcess([file, ...args]: readonly [string, ...string[]], options: StartOptions): RunningProcess {
+  const { cwd, env, extraPipes = 0, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const child = spawn(file, args, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, LANG: 'C.UTF-8', ...env },
@@ -58,7 +56,7 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
     detached: true,
   });
   const id = child.pid;
-  if (id !== undefined) underWay.add(id);
+  if (id !== undefined) runningGroups.add(id);
   let stdout = '';
   let stderr = '';
   const listeners = new Set<() => void>();
@@ -69,20 +67,20 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
     stderr += text;
     for (const listener of listeners) listener();
   });
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<ProcessResult>((resolve, reject) => {
     const end = (): void => {
-      endGroup(id);
-      reject(new Error(`${[file, ...args].join(' ')} did not end within ${longest / 1000} s\n${stderr}`));
+      killGroup(id);
+      reject(new Error(`${[file, ...args].join(' ')} did not end within ${timeoutMs / 1000} s\n${stderr}`));
     };
-    const deadline = Number.isFinite(longest) ? setTimeout(end, longest) : undefined;
+    const deadline = Number.isFinite(timeoutMs) ? setTimeout(end, timeoutMs) : undefined;
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(deadline);
-      if (id !== undefined) underWay.delete(id);
+      if (id !== undefined) runningGroups.delete(id);
       resolve({ code, signal, stdout, stderr });
     });
   });
-  const said = (text: string): Promise<void> =>
+  const waitForOutput = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const listener = (): void => {
         if (!stderr.includes(text)) return;
@@ -90,17 +88,17 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
         resolve();
       };
       listeners.add(listener);
-      ended.then(() => reject(new Error(`it ended without saying "${text}":\n${stderr}`)), reject);
+      ended.then(() => reject(new Error(`the process ended without the output "${text}":\n${stderr}`)), reject);
       listener();
     });
-  const frozen = async (): Promise<void> => {
+  const waitUntilStopped = async (): Promise<void> => {
     while (child.exitCode === null && child.signalCode === null) {
       if (isStopped(id)) return;
       await delay(10);
     }
-    throw new Error(`it ended without stopping itself:\n${stdout}${stderr}`);
+    throw new Error(`the process ended without stopping itself:\n${stdout}${stderr}`);
   };
-  return { child, ended, said, frozen, text: () => stdout + stderr };
+  return { child, ended, waitForOutput, waitUntilStopped, output: () => stdout + stderr };
 }
 
 function isStopped(id: number | undefined): boolean {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Chance that a seed decides, so that a campaign can be run again. */
+/** Random numbers from a seed, so that a campaign can be repeated. */
 export class Random {
   readonly seed: string;
   #state: number;
@@ -10,7 +10,7 @@ export class Random {
     this.#state = createHash('sha256').update(seed).digest().readUInt32LE();
   }
 
-  /** At least 0, less than 1: mulberry32. */
+  /** Returns a number from 0 to below 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -18,9 +18,9 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both bounds among them. */
-  int(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  /** Returns an integer from `min` to `max`, both inclusive. */
+  int(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
   }
 
   chance(probability: number): boolean {
@@ -29,11 +29,11 @@ export class Random {
 
   pick<T>(list: readonly T[]): T {
     const picked = list[this.int(0, list.length - 1)];
-    if (picked === undefined) throw new Error('nothing to pick from');
+    if (picked === undefined) throw new Error('the list is empty');
     return picked;
   }
 
-  /** The same things in another order. */
+  /** Returns a shuffled copy. */
   shuffled<T>(list: readonly T[]): T[] {
     return list
       .map((each) => ({ each, order: this.next() }))
@@ -41,7 +41,7 @@ export class Random {
       .map(({ each }) => each);
   }
 
-  /** Chance of its own, whatever else is drawn meanwhile. */
+  /** Returns an independent generator, whose seed is derived from this one and the name. */
   branch(name: string | number): Random {
     return new Random(`${this.seed}/${name}`);
   }

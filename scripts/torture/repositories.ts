@@ -12,13 +12,13 @@ const GROUP = 'watched repositories';
 export const repositoryCases: readonly Case[] = [
   {
     group: GROUP,
-    name: 'a repository whose paths lead out',
+    name: 'a repository with paths to other folders',
     short: true,
     run: pathsOut,
   },
 ];
 
-/** Each is refused, nothing is sent and nothing is written outside; a commit that behaves is applied. */
+/** Each commit with such a path is refused: nothing is sent, and nothing is written outside. A commit without them is applied. */
 async function pathsOut(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench);
   rmSync(path.join(lab.root, 'voxform.yaml'));
@@ -30,47 +30,47 @@ async function pathsOut(bench: Bench): Promise<void> {
     symlinkSync(outside, path.join(lab.root, 'link'));
     symlinkSync(outside, path.join(repository, 'out'));
     lab.write('repository/voice/manifests/all.yaml', documents(agent('a')));
-    const refusals: readonly (readonly [settings: string, folder: string, says: RegExp])[] = [
+    const refusals: readonly (readonly [settings: string, folder: string, message: RegExp])[] = [
       [`    secrets_dir: ${outside}\n`, 'voice', /secrets_dir points to/],
       ['    secrets_dir: link\n', 'voice', /secrets_dir points to/],
       [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path points to/],
       ['    state: { path: link/new/s.json }\n', 'voice', /state\.path points to/],
       ['', 'out', /--path is outside the repository/],
     ];
-    for (const [settings, folder, says] of refusals) {
+    for (const [settings, folder, message] of refusals) {
       lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator, settings));
       commit(repository);
-      const stderr = await watched(lab, folder, '"event":"manifests-refused"');
-      assert.match(stderr, says);
+      const stderr = await watchUntil(lab, folder, '"event":"manifests-refused"');
+      assert.match(stderr, message);
     }
-    assert.equal(lab.emulator.requests.length, 0, 'something was sent');
+    assert.equal(lab.emulator.requests.length, 0, 'requests were sent');
     assert.equal(spawnSync('ls', [outside], { encoding: 'utf8' }).stdout, 'voxform.yaml\n');
     lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator));
     commit(repository);
-    await watched(lab, 'voice', '"result":"ok"');
+    await watchUntil(lab, 'voice', '"result":"ok"');
     assert.equal(lab.emulator.world.agents.size, 1);
   } finally {
     rmSync(outside, { recursive: true, force: true });
   }
 }
 
-/** Watches until it says that, and gives all that it said. */
-async function watched(lab: Lab, folder: string, says: string): Promise<string> {
+/** Runs `watch` until this text is logged. Returns the log. */
+async function watchUntil(lab: Lab, folder: string, text: string): Promise<string> {
   const flags = ['-v', '--mode', 'apply', '--auto-approve', '--git', 'repository', '--path', folder];
   const running = lab.start(['watch', ...flags]);
-  await running.said(says);
+  await running.waitForOutput(text);
   running.child.kill('SIGTERM');
-  return (await lab.ended(running)).stderr;
+  return (await lab.waitFor(running)).stderr;
 }
 
 function commit(repository: string): void {
-  const who = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
+  const identity = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
   for (const args of [
     ['init', '-q', '-b', 'main'],
     ['add', '-A'],
     ['commit', '-q', '--allow-empty', '-m', 'x'],
   ]) {
-    const { status, stderr } = spawnSync('git', [...who, ...args], { cwd: repository, encoding: 'utf8' });
+    const { status, stderr } = spawnSync('git', [...identity, ...args], { cwd: repository, encoding: 'utf8' });
     assert.equal(status, 0, stderr);
   }
 }

@@ -1,4 +1,4 @@
-/** Recognisable secrets, as the environment of every run has them; none may be in anything that a run writes. */
+/** The secrets in the environment of every run. No output and no file of a run may contain them. */
 export const SECRETS: Readonly<Record<string, string>> = {
   VOXFORM_API_KEY: 'vx-key-3f9d0c7e51aa4b62',
   PROVIDER_KEY: 'sk-provider-8c1b77d2e09f',
@@ -11,25 +11,25 @@ export const SECRETS: Readonly<Record<string, string>> = {
 /** The public key of STATE_IDENTITY. */
 export const RECIPIENT = 'age173v7xhukk0flskrq7dlv2p47j3kac3jvhljhuktzc6ejaqtdkslsmm7pdu';
 
-/** What the platform keeps as it was sent; of keys it keeps salted hashes. */
+/** Secrets that the platform stores as plain text. Of keys, it stores salted hashes. */
 export const STORED_AS_SENT: ReadonlySet<string> = new Set(['PROMPT_SECRET', 'HOOK_URL']);
 
-/** Names of the secrets that the text holds, also in the forms that carry them elsewhere. */
+/** Returns the names of the secrets in a text, including encoded ones. */
 export function secretsIn(text: string): string[] {
   return Object.entries(SECRETS)
-    .filter(([, secret]) => formsOf(secret).some((form) => text.includes(form)))
+    .filter(([, secret]) => encodingsOf(secret).some((encoding) => text.includes(encoding)))
     .map(([name]) => name);
 }
 
-function formsOf(secret: string): string[] {
+function encodingsOf(secret: string): string[] {
   const hex = Buffer.from(secret).toString('hex');
   const inJson = JSON.stringify(secret).slice(1, -1);
   return [secret, inJson, encodeURIComponent(secret), hex, ...[0, 1, 2].map((offset) => base64At(secret, offset))];
 }
 
-/** The text in base64 as it stands in that of something longer, without the characters that its neighbours decide. */
+/** Returns the base64 of a text at an offset within a longer text, without the characters that depend on adjacent bytes. */
 function base64At(text: string, offset: number): string {
   const bytes = Buffer.from(text);
-  const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-  return whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
+  const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+  return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }

@@ -6,14 +6,14 @@ import { converges, refused, resourcesIn, settles, succeeded, writesNothing } fr
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 
-const GROUP = 'what lists show';
+const GROUP = 'lists';
 
-/** Lists that may be cut short, that come in a way of their own, or that show records of other workspaces too. */
+/** Lists that may be incomplete, use unusual paging, or contain records of other workspaces. */
 export const seenListCases: readonly Case[] = [
-  { group: GROUP, name: 'a list that does not say where it ends', short: true, run: openEnd },
-  { group: GROUP, name: 'users that know no cursor or no page size', run: unpagedUsers },
-  { group: GROUP, name: 'short pages that overlap', short: true, run: overlapping },
-  { group: GROUP, name: 'answers compressed unasked', short: true, run: compressed },
+  { group: GROUP, name: 'a list without a valid cursor', short: true, run: openEnd },
+  { group: GROUP, name: 'a user list without cursors or page sizes', run: unpagedUsers },
+  { group: GROUP, name: 'short, overlapping pages', short: true, run: overlapping },
+  { group: GROUP, name: 'responses that are compressed without a request', short: true, run: compressed },
   { group: GROUP, name: 'a key that sees two workspaces', short: true, run: twoWorkspaces },
   { group: GROUP, name: 'a managed record in another workspace', short: true, run: managedElsewhere },
   { group: GROUP, name: 'a key for another workspace', run: wrongWorkspace },
@@ -51,7 +51,7 @@ async function unpagedUsers(bench: Bench): Promise<void> {
   }
 }
 
-/** A record that comes twice is one record, and one that is on a later page is found before another is made. */
+/** A record that is listed twice must count once, and a record on a later page must be found before another is created. */
 async function overlapping(bench: Bench): Promise<void> {
   const numbers = [1, 2, 3, 4].map((index) => number(`n${index}`, index));
   const users = ['ann', 'bob', 'cy'].map((name) => user(name, { role: 'member' }));

@@ -6,40 +6,40 @@ import { converges, succeeded } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 
-const GROUP = 'odd surroundings';
+const GROUP = 'environments';
 const APPLY = ['apply', '--auto-approve'];
 
-/** What must make no difference: who runs the command, and what their environment says of them. */
+/** Users and environments that must not change the outcome. */
 export const surroundingCases: readonly Case[] = [
-  { group: GROUP, name: 'a user without a name and a home', short: true, run: nobody },
+  { group: GROUP, name: 'a user without a name or a home', short: true, run: userWithoutName },
   {
     group: GROUP,
-    name: 'other languages, clocks, homes and folders for temporary files',
+    name: 'other locales, time zones, homes and temporary folders',
     short: true,
-    run: elsewhere,
+    run: otherEnvironments,
   },
 ];
 
 const manifests = (prompt: string) =>
   documents(agent('istanbul', prompt), agent('izmir'), webhook('hook'), number('main', 1));
 
-/** As a container runs that is given any number for its user. */
-async function nobody(bench: Bench): Promise<void> {
+/** Runs as in a container with an arbitrary user id. */
+async function userWithoutName(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: manifests('Be kind.') });
   const script =
     'for file in nsswitch.conf passwd; do mount --bind /dev/null /etc/$file || exit 99; done; exec env -u HOME -u USER -u NODE_COMPILE_CACHE "$@"';
   const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
-  const ended = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'nobody'] }, ...APPLY);
-  if (ended.code === 99 || /unshare/.test(ended.stderr)) throw new Skipped('nothing can be mounted here');
-  succeeded(ended);
+  const result = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'nobody'] }, ...APPLY);
+  if (result.code === 99 || /unshare/.test(result.stderr)) throw new Skipped('this machine does not allow mounts');
+  succeeded(result);
   await converges(lab);
 }
 
-async function elsewhere(bench: Bench): Promise<void> {
+async function otherEnvironments(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: manifests('Be kind.') });
   mkdirSync(path.join(lab.root, 'spaced out'));
   symlinkSync('spaced out', path.join(lab.root, 'a link'));
-  const odd = [
+  const environments = [
     { LC_ALL: 'tr_TR.UTF-8', TZ: 'America/St_Johns', HOME: '' },
     { LC_ALL: 'C', TZ: 'Pacific/Auckland', HOME: '/dev/null', TMPDIR: path.join(lab.root, 'a link') },
     {
@@ -54,16 +54,16 @@ async function elsewhere(bench: Bench): Promise<void> {
   await converges(lab);
   lab.write('manifests/all.yaml', manifests('IĞDIR, ığdır, i.'));
   const plain = await lab.runWith({}, 'plan', '--output', 'json');
-  for (const each of odd) {
+  for (const each of environments) {
     assert.deepEqual(await lab.runWith(each, 'plan', '--output', 'json'), plain, JSON.stringify(each.env));
   }
-  for (const [index, each] of odd.entries()) {
+  for (const [index, each] of environments.entries()) {
     lab.write('manifests/more.yaml', agent('more', `Edition ${index}.`));
     succeeded(await lab.runWith(each, ...APPLY));
   }
   assert.ok(
     !existsSync(path.join(lab.root, '.cache', 'voxform', 'compiled')),
-    'compiled code was kept where others can write',
+    'compiled code was cached where other users can write',
   );
   await converges(lab);
 }

@@ -1,9 +1,10 @@
-/* What the campaign does, kills apart: a file and a line for each topic. */
+/* All cases of the campaign except the kills, one file for each topic. */
 export { badInputCases } from './bad-inputs.ts';
 export { badStateCases } from './bad-states.ts';
 export { closedOrphanCases } from './closed-orphans.ts';
 export { dashboardCases } from './dashboard.ts';
 export { diskCases } from './disk.ts';
+export { surroundingCases } from './surroundings.ts';
 export { fleetPullCases } from './fleet-pulls.ts';
 export { takeoverCases } from './fleet-takeover.ts';
 export { fleetCases } from './fleets.ts';
@@ -23,6 +24,5 @@ export { repositoryCases } from './repositories.ts';
 export { savedPlanCases } from './saved-plans.ts';
 export { seenListCases } from './seen-lists.ts';
 export { sharedStateCases } from './shared-states.ts';
-export { surroundingCases } from './surroundings.ts';
 export { wireCases } from './wire.ts';
 export { wrongPlatformCases } from './wrong-platform.ts';

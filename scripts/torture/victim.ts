@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /*
- * Runs the built command and kills it at the nth passage of a named place:
- *   node victim.ts BUILT STATE PLACE NTH ARGS…
- * Whether an append is of an intent or of an outcome is told from the journal, so those places need `--concurrency 1`.
+ * Runs the built command, and kills it when it reaches a named point for the nth time:
+ *   node victim.ts BUILT STATE POINT NTH ARGS…
+ * Points before and after an intent or an outcome are derived from the last line of the journal, so they need `--concurrency 1`.
  */
 
-const [built = '', state = '', place = '', nth = '1', ...args] = process.argv.slice(2);
+const [built = '', state = '', killPoint = '', nth = '1', ...args] = process.argv.slice(2);
 const { run } = await load<typeof import('../../src/cli/run.ts')>('cli/run.js');
 const { Interrupts } = await load<typeof import('../../src/cli/interrupts.ts')>('cli/interrupts.js');
 const { Redactor } = await load<typeof import('../../src/values/redactor.ts')>('values/redactor.js');
-let left = Number(nth);
+let remaining = Number(nth);
 
 for (const [channel, name] of [
   ['undici:client:sendHeaders', 'while sending'],
@@ -22,8 +22,8 @@ for (const [channel, name] of [
 ] as const) {
   subscribe(channel, (message) => {
     const { request } = message as { readonly request: { readonly method: string } };
-    if (request.method !== 'GET') pass(name);
-    else if (isIntentOpen()) pass(`${name}, a read of what became of it`);
+    if (request.method !== 'GET') reach(name);
+    else if (isIntentOpen()) reach(`${name}, in the read after an update`);
   });
 }
 
@@ -39,22 +39,22 @@ process.exitCode = await run({
   redactor: new Redactor(),
   now: () => new Date(),
   failPoint(name) {
-    pass(name);
-    if (name === 'before-append') pass(isIntentOpen() ? 'before outcome' : 'before intent');
-    if (name === 'after-append') pass(isIntentOpen() ? 'after intent' : 'after outcome');
+    reach(name);
+    if (name === 'before-append') reach(isIntentOpen() ? 'before outcome' : 'before intent');
+    if (name === 'after-append') reach(isIntentOpen() ? 'after intent' : 'after outcome');
   },
 });
 
-function pass(passed: string): void {
-  if (passed !== place) return;
-  left -= 1;
-  if (left > 0) return;
+function reach(point: string): void {
+  if (point !== killPoint) return;
+  remaining -= 1;
+  if (remaining > 0) return;
   process.kill(process.pid, 'SIGKILL');
-  // Nothing more may happen, should the signal take its time.
+  // Block until the signal arrives.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
-/** Whether the journal's last entry is an intent. */
+/** Returns true if the last entry of the journal is an intent. */
 function isIntentOpen(): boolean {
   let journal: string;
   try {

@@ -1,15 +1,15 @@
 import type { Fault } from '../../src/emulator/faults.ts';
 
-/** Something that happens to a request between the command and the platform, and what the command must make of it. */
+/** A fault between the command and the platform, and the expected outcome. */
 export interface WireFault {
   readonly name: string;
   readonly fault: Fault;
-  /** How many requests in a row it meets; 1 where absent. */
+  /** The number of consecutive requests with the fault. Default: 1. */
   readonly times?: number;
-  /** What becomes of a read or of a PUT: it is tried again and succeeds, or fails with these words. */
-  readonly read: 'tried again' | RegExp;
-  /** What becomes of a create: tried again, failed and certainly not done, or unknown. */
-  readonly create: 'tried again' | 'not done' | 'unknown';
+  /** The outcome of a read or a PUT: it is retried and succeeds, or fails with this message. */
+  readonly read: 'retried' | RegExp;
+  /** The outcome of a create: retried, certainly not done, or unknown. */
+  readonly create: 'retried' | 'not done' | 'unknown';
   readonly short?: boolean;
 }
 
@@ -23,59 +23,59 @@ const retryDate = (): string => new Date(Date.now() + 1_500).toUTCString();
 
 export function wireFaults(elsewhere: string): readonly WireFault[] {
   return [
-    { name: '429', fault: { status: 429 }, read: 'tried again', create: 'tried again' },
+    { name: '429', fault: { status: 429 }, read: 'retried', create: 'retried' },
     {
       name: '429 with Retry-After in seconds',
       fault: { status: 429, headers: { 'retry-after': '1' }, body: { message: 'slow down' } },
-      read: 'tried again',
-      create: 'tried again',
+      read: 'retried',
+      create: 'retried',
     },
     {
       name: '429 with Retry-After as a date',
       fault: { status: 429, headers: { 'retry-after': retryDate() } },
-      read: 'tried again',
-      create: 'tried again',
+      read: 'retried',
+      create: 'retried',
     },
     {
-      name: '429 that asks for an hour',
+      name: '429 with a Retry-After of an hour',
       fault: { status: 429, headers: { 'retry-after': '3600' } },
       read: /asks for another pause of 3600 s/,
       create: 'not done',
     },
     ...[500, 502, 503, 504].map(
       (status): WireFault => ({
-        name: `${status} with a page`,
+        name: `${status} with HTML`,
         fault: html(status, 'Something went wrong'),
-        read: 'tried again',
+        read: 'retried',
         create: 'unknown',
       }),
     ),
     {
-      name: '504 after it was carried out',
+      name: '504 after the commit',
       fault: { status: 504, body: '<html>late</html>', commit: true },
-      read: 'tried again',
+      read: 'retried',
       create: 'unknown',
     },
     {
-      name: '500 that does not end',
+      name: 'persistent 500',
       fault: html(500, 'Internal error'),
       times: 40,
       read: /500 .*after 5 tries/,
       create: 'unknown',
     },
-    { name: 'cut before the commit', fault: { cut: 'before' }, read: 'tried again', create: 'unknown' },
+    { name: 'cut before the commit', fault: { cut: 'before' }, read: 'retried', create: 'unknown' },
     {
       name: 'cut after the commit',
       fault: { cut: 'after' },
       short: true,
-      read: 'tried again',
+      read: 'retried',
       create: 'unknown',
     },
-    { name: 'slow drip', fault: { drip: 2 }, read: 'tried again', create: 'tried again' },
-    { name: 'drip slower than the timeout', fault: { drip: 400 }, read: 'tried again', create: 'unknown' },
-    { name: 'truncated JSON', fault: { truncate: 40 }, read: 'tried again', create: 'unknown' },
+    { name: 'slow drip', fault: { drip: 2 }, read: 'retried', create: 'retried' },
+    { name: 'drip slower than the timeout', fault: { drip: 400 }, read: 'retried', create: 'unknown' },
+    { name: 'truncated JSON', fault: { truncate: 40 }, read: 'retried', create: 'unknown' },
     {
-      name: 'JSON that breaks off',
+      name: 'incomplete JSON',
       fault: { status: 200, body: '{"data":{"id":"01J', headers: { 'content-type': 'application/json' } },
       read: /invalid or truncated JSON/,
       create: 'unknown',
@@ -102,7 +102,7 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
     ),
     { name: '422', fault: { status: 422, body: { message: 'no' } }, read: /422 no/, create: 'not done' },
     {
-      name: '409, as after an earlier copy',
+      name: '409, as after an earlier create',
       fault: { status: 409, body: { message: 'exists' } },
       read: /409 exists/,
       create: 'unknown',

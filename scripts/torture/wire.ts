@@ -7,42 +7,41 @@ import { converges, refused, resourcesIn, succeeded, unwrapped } from './expecta
 import { Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
-import type { Ended } from './processes.ts';
-import { Random } from './random.ts';
+import type { ProcessResult } from './processes.ts';
 import { type WireFault, wireFaults } from './wire-faults.ts';
 
-const GROUP = 'faults on the wire';
-/** Seconds; the slowest drip takes longer for one answer. */
-const TIMEOUT = 1;
+const GROUP = 'network faults';
+/** Shorter than a response of the slowest drip. */
+const TIMEOUT_SECONDS = 1;
 
 const names = wireFaults('http://127.0.0.1:1').map(({ name, short = false }) => ({ name, short }));
 
-/** Each fault on a create of every kind, on a read and on an update. */
+/** Injects each fault into a create of every kind, a read and an update. */
 export const wireCases: readonly Case[] = names.map(({ name, short }) => ({
   group: GROUP,
   name,
   short,
   counts: true,
   async run(bench) {
-    await using elsewhere = await listeningServer();
-    const fault = wireFaults(elsewhere.url).find((each) => each.name === name);
+    await using target = await startTarget();
+    const fault = wireFaults(target.url).find((each) => each.name === name);
     assert.ok(fault);
     await using lab = await Lab.open(bench, {
       manifests: manifests('Be kind.'),
-      project: `limits: { timeout_seconds: ${TIMEOUT} }\n`,
+      project: `limits: { timeout_seconds: ${TIMEOUT_SECONDS} }\n`,
     });
     lab.emulator.dashboard.inviteUser({ email: emailOf('ann'), role: 'member' });
-    await meetsCreates(lab, fault);
+    await faultyCreates(lab, fault);
     if (fault.create === 'unknown') {
-      await settleUnknowns(lab, { random: new Random(name), leaves: 0, dies: 0 });
+      await settleUnknowns(lab);
     }
     succeeded(await lab.run('apply', '--auto-approve'));
-    await meetsReads(lab, fault);
-    await meetsUpdates(lab, fault);
+    await faultyReads(lab, fault);
+    await faultyUpdates(lab, fault);
     await converges(lab);
     assert.equal(lab.emulator.world.agents.size, 2);
     assert.equal(lab.emulator.world.webhooks.size, 1);
-    assert.deepEqual(elsewhere.requests, [], 'the redirect was followed');
+    assert.deepEqual(target.requests, [], 'the redirect was followed');
   },
 }));
 
@@ -57,50 +56,50 @@ function manifests(prompt: string): string {
   );
 }
 
-async function meetsCreates(lab: Lab, { name, fault, times = 1, create }: WireFault): Promise<void> {
+async function faultyCreates(lab: Lab, { name, fault, times = 1, create }: WireFault): Promise<void> {
   const faults: PlannedFault[] = ['agents', 'webhooks', 'numbers'].map((list) => ({
     match: { method: 'POST', path: `/api/v1/${list}` },
     times,
     fault,
   }));
   const run = () => lab.run('apply', '--auto-approve', '--output', 'json');
-  const { code, stdout } = await underFaults(lab, { name, faults, run });
+  const { code, stdout } = await runWithFaults(lab, { name, faults, run });
   await lab.check('after faulty creates');
   const results = resourcesIn(stdout);
-  assert.equal(code, create === 'tried again' ? 0 : 1);
+  assert.equal(code, create === 'retried' ? 0 : 1);
   const failed = [...results.values()].filter(({ result }) => result === 'failed');
-  if (create === 'tried again') assert.deepEqual(failed, []);
+  if (create === 'retried') assert.deepEqual(failed, []);
   else assert.ok(failed.length >= 3 || failed.some(({ error }) => /403|pause/.test(error ?? '')), stdout);
   const { pending } = await lab.state();
   if (create !== 'unknown') assert.deepEqual([...pending.keys()], []);
   for (const { address, error = '', hint = '' } of failed) {
     if (create !== 'unknown' || !/^(Agent|Webhook|PhoneNumber)/.test(address)) continue;
-    assert.ok(pending.has(address), `${address} failed with a lost answer and is not unknown: ${error}`);
+    assert.ok(pending.has(address), `the create of ${address} has no response, but is not unknown: ${error}`);
     assert.match(`${error} ${hint}`, /it may have succeeded.*stays unknown/s);
   }
 }
 
-async function meetsReads(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
+async function faultyReads(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
   const match = { method: 'GET', path: '/api/v1/agents/' };
   const writes = lab.writes();
   const run = () => lab.run('plan', '--detailed-exitcode');
-  // What fails before the manifests are read is asked for once more: each of the two agents.
-  const lasting = read === 'tried again' ? times : Math.max(times, 4);
-  const planned = await underFaults(lab, { name, faults: [{ match, times: lasting, fault }], run });
-  if (read === 'tried again') succeeded(planned, /No changes/);
+  // A read ahead of the manifests that fails is repeated, for each of the two agents.
+  const count = read === 'retried' ? times : Math.max(times, 4);
+  const planned = await runWithFaults(lab, { name, faults: [{ match, times: count, fault }], run });
+  if (read === 'retried') succeeded(planned, /No changes/);
   else refused(planned, read);
   assert.equal(lab.writes(), writes);
 }
 
-async function meetsUpdates(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
+async function faultyUpdates(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
   lab.write('manifests/all.yaml', manifests('Be brief.'));
   const faults = [{ match: { method: 'PUT', path: '/api/v1/agents/' }, times, fault }];
-  const { code, stdout } = await underFaults(lab, {
+  const { code, stdout } = await runWithFaults(lab, {
     name,
     faults,
     run: () => lab.run('apply', '--auto-approve'),
   });
-  if (read === 'tried again') assert.equal(code, 0, stdout);
+  if (read === 'retried') assert.equal(code, 0, stdout);
   else {
     assert.equal(code, 1, stdout);
     assert.match(unwrapped(stdout), read);
@@ -108,35 +107,35 @@ async function meetsUpdates(lab: Lab, { name, fault, times = 1, read }: WireFaul
   await lab.check('after faulty updates');
 }
 
-interface UnderFaults {
+interface FaultyRun {
   readonly name: string;
   readonly faults: readonly PlannedFault[];
-  readonly run: () => Promise<Ended>;
+  readonly run: () => Promise<ProcessResult>;
 }
 
-/** Runs it, and counts the requests that met a fault. */
-async function underFaults(lab: Lab, { name, faults, run }: UnderFaults): Promise<Ended> {
-  const left = () => lab.emulator.faults.pending.reduce((sum, { times = 1 }) => sum + times, 0);
+/** Runs a command with faults, and counts the requests that had one. */
+async function runWithFaults(lab: Lab, { name, faults, run }: FaultyRun): Promise<ProcessResult> {
+  const remaining = () => lab.emulator.faults.pending.reduce((sum, { times = 1 }) => sum + times, 0);
   for (const each of faults) lab.emulator.faults.add(each);
-  const planned = left();
-  const ended = await run();
-  lab.figures.count(GROUP, name, planned - left());
-  assert.ok(left() < planned, 'no request met the fault');
+  const planned = remaining();
+  const result = await run();
+  lab.figures.count(GROUP, name, planned - remaining());
+  assert.ok(remaining() < planned, 'no request had the fault');
   lab.emulator.faults.clear();
-  return ended;
+  return result;
 }
 
-interface Listening extends AsyncDisposable {
+interface RedirectTarget extends AsyncDisposable {
   readonly url: string;
-  /** What has arrived there, which nothing should. */
+  /** The received requests. There should be none. */
   readonly requests: IncomingMessage[];
 }
 
-async function listeningServer(): Promise<Listening> {
+async function startTarget(): Promise<RedirectTarget> {
   const requests: IncomingMessage[] = [];
-  const server: Server = createServer((request, answer) => {
+  const server: Server = createServer((request, response) => {
     requests.push(request);
-    answer.end('{}');
+    response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -6,16 +6,15 @@ import { converges, refused, resourcesIn, succeeded, unwrapped, writesNothing } 
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
-import { Random } from './random.ts';
 
-const GROUP = 'faults on the wire';
+const GROUP = 'network faults';
 
-/** A platform that gives answers which no retry mends. */
+/** Responses that a retry does not correct. */
 export const wrongPlatformCases: readonly Case[] = [
-  { group: GROUP, name: '200 MB to a read and to a create', run: floods },
-  { group: GROUP, name: '401 in mid-run', short: true, run: keyRunsOut },
+  { group: GROUP, name: 'a response of 200 MB to a read and to a create', run: oversizedResponses },
+  { group: GROUP, name: '401 in mid-run', short: true, run: keyExpires },
   { group: GROUP, name: '404 for a recorded id', run: oneMissing },
-  { group: GROUP, name: '410 for a record that is there', run: wronglyMissing },
+  { group: GROUP, name: '410 for an existing record', run: wronglyMissing },
   { group: GROUP, name: '404 for every recorded id', run: allMissing },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
 ];
@@ -29,9 +28,9 @@ async function appliedLab(bench: Bench): Promise<Lab> {
 }
 
 const FLOOD_BYTES = 200 * 1024 * 1024;
-const MOST_MEMORY_KB = 512 * 1024;
+const MAX_MEMORY_KB = 512 * 1024;
 
-async function floods(bench: Bench): Promise<void> {
+async function oversizedResponses(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   lab.write('manifests/more.yaml', agent('flooded'));
   let method = 'POST';
@@ -47,14 +46,14 @@ async function floods(bench: Bench): Promise<void> {
   await lab.check('after a flood');
   method = 'GET';
   refused(await lab.runWith({ env, node }, 'plan'), /the response is larger than \d+ bytes/);
-  assert.ok(gateway.sent() < FLOOD_BYTES, `${gateway.sent()} bytes were taken`);
+  assert.ok(gateway.sent() < FLOOD_BYTES, `${gateway.sent()} bytes were read`);
   const memory = Number(lab.read('memory'));
-  assert.ok(memory < MOST_MEMORY_KB, `${memory} KB were used`);
-  await settleUnknowns(lab, { random: new Random('flood'), leaves: 0, dies: 0 });
+  assert.ok(memory < MAX_MEMORY_KB, `${memory} KB were used`);
+  await settleUnknowns(lab);
   await converges(lab);
 }
 
-/** Makes node write down, at its end, how many kilobytes it used at most. */
+/** A module that writes the maximum memory in kilobytes to a file when the process exits. */
 const MEMORY_PROBE = `data:text/javascript,${encodeURIComponent(
   `import { writeFileSync } from 'node:fs';
    process.on('exit', () => writeFileSync('memory', String(process.resourceUsage().maxRSS)));`,
@@ -62,30 +61,30 @@ const MEMORY_PROBE = `data:text/javascript,${encodeURIComponent(
 
 interface Gateway extends AsyncDisposable {
   readonly url: string;
-  /** Bytes of the latest flood that were taken. */
+  /** The number of bytes of the last flood that the client has read. */
   sent(): number;
 }
 
-/** Hands requests on to the platform, and answers those that are `flooded` with more than anyone can want, in no stated length. */
+/** Starts a proxy for the platform. It answers `flooded` requests with an oversized response without a length. */
 async function openGateway(target: string, flooded: (request: IncomingMessage) => boolean): Promise<Gateway> {
   let sent = 0;
-  const flood = (answer: ServerResponse): void => {
+  const flood = (response: ServerResponse): void => {
     sent = 0;
-    answer.writeHead(200, { 'content-type': 'application/json' });
-    const piece = Buffer.alloc(256 * 1024, ' ');
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const chunk = Buffer.alloc(256 * 1024, ' ');
     const more = (): void => {
-      while (sent < FLOOD_BYTES && !answer.destroyed) {
-        sent += piece.length;
-        if (!answer.write(piece)) {
-          answer.once('drain', more);
+      while (sent < FLOOD_BYTES && !response.destroyed) {
+        sent += chunk.length;
+        if (!response.write(chunk)) {
+          response.once('drain', more);
           return;
         }
       }
-      answer.end();
+      response.end();
     };
     more();
   };
-  const pass = async (request: IncomingMessage, answer: ServerResponse): Promise<void> => {
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await new Response(request).text();
     const { method = 'GET', url = '/', headers } = request;
     const passed = await fetch(target + url, {
@@ -94,11 +93,11 @@ async function openGateway(target: string, flooded: (request: IncomingMessage) =
       ...(method !== 'GET' && { body }),
     });
     const text = await passed.text();
-    if (flooded(request)) flood(answer);
-    else answer.writeHead(passed.status, { 'content-type': 'application/json' }).end(text);
+    if (flooded(request)) flood(response);
+    else response.writeHead(passed.status, { 'content-type': 'application/json' }).end(text);
   };
-  const server = createServer((request, answer) => {
-    pass(request, answer).catch(() => answer.destroy());
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -111,7 +110,7 @@ async function openGateway(target: string, flooded: (request: IncomingMessage) =
   };
 }
 
-async function keyRunsOut(bench: Bench): Promise<void> {
+async function keyExpires(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: MANIFESTS });
   let posts = 0;
   lab.hook = ({ method }) => {
@@ -122,8 +121,8 @@ async function keyRunsOut(bench: Bench): Promise<void> {
   lab.hook = () => undefined;
   assert.equal(code, 1);
   const results = [...resourcesIn(stdout).values()].map(({ result }) => result);
-  assert.deepEqual(results, ['done', 'done', 'failed', 'skipped', 'skipped'], 'it says how far it got');
-  assert.equal(posts, 3, 'it went on after the key was refused');
+  assert.deepEqual(results, ['done', 'done', 'failed', 'skipped', 'skipped'], 'the results of all resources');
+  assert.equal(posts, 3, 'the run continued after the key was refused');
   assert.match(stdout, /the platform refuses the API key/);
   await lab.check('after a 401');
   await converges(lab);
@@ -145,7 +144,7 @@ async function oneMissing(bench: Bench): Promise<void> {
   assert.equal(lab.emulator.world.agents.size, 3);
 }
 
-/** The platform insists: nothing is made of that, and a person who does must not lose the first record. */
+/** The platform answers 410 to every read. Nothing must be created, and a forced recreate must keep the old record as an orphan. */
 async function wronglyMissing(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
@@ -171,9 +170,9 @@ async function allMissing(bench: Bench): Promise<void> {
   for (const id of [...world.agents.keys()]) dashboard.remove('agents', id);
   for (const id of [...world.webhooks.keys()]) dashboard.remove('webhooks', id);
   for (const id of [...world.numbers.keys()]) dashboard.remove('numbers', id);
-  const says = /none of the 5 managed records exists.*API key.*--allow-recreate all --even-if-all/;
-  refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), says);
-  refused(await lab.run('plan', '--allow-recreate', 'all'), says);
+  const message = /none of the 5 managed records exists.*API key.*--allow-recreate all --even-if-all/;
+  refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), message);
+  refused(await lab.run('plan', '--allow-recreate', 'all'), message);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--even-if-all'));
   await converges(lab);
 }
@@ -182,7 +181,7 @@ async function usersRefused(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   lab.write('manifests/more.yaml', documents(agent('new'), user('ann', { role: 'member' })));
   for (const status of [403, 404]) {
-    // What is read ahead is read again before it is believed.
+    // A failed read ahead of the manifests is repeated.
     lab.emulator.faults.add({ match: { pattern: '/users' }, fault: { status }, times: 2 });
     refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), /cannot read workspace \S+/);
     lab.emulator.faults.clear();

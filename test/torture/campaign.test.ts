@@ -4,7 +4,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { allCases } from '../../scripts/torture/all-cases.ts';
 import { type Case, Skipped } from '../../scripts/torture/cases.ts';
 import { Figures } from '../../scripts/torture/figures.ts';
-import { killTrial, placesByTurns } from '../../scripts/torture/kills.ts';
+import { killPointsInTurn, killTrial } from '../../scripts/torture/kills.ts';
 import type { Bench } from '../../scripts/torture/lab.ts';
 import { Random } from '../../scripts/torture/random.ts';
 import * as topics from '../../scripts/torture/topics.ts';
@@ -16,7 +16,7 @@ const figures = new Figures();
 const bench: Bench = {
   built: inject('built'),
   figures,
-  calmly: async (args, surroundings) => ({ ...(await command(args, surroundings)), signal: null }),
+  runInProcess: async (args, surroundings) => ({ ...(await command(args, surroundings)), signal: null }),
 };
 // The seed is fixed, so that unchanged code keeps passing; `TORTURE_SEED=random` draws another one, and prints it.
 const given = process.env.TORTURE_SEED ?? '20261121';
@@ -33,7 +33,7 @@ for (const sort of slow) firsts.delete(sort);
 const skipped: string[] = [];
 
 afterAll(() => {
-  expect(figures.isGood, `${figures.table()}seed ${seed}`).toBe(true);
+  expect(figures.hasPassed, `${figures.table()}seed ${seed}`).toBe(true);
   if (skipped.length === 0) return;
   const told = `WARNING: ${skipped.length} of ${short.length} attacks were NOT made: ${skipped.join('; ')}`;
   process.stderr.write(`${told}\n`);
@@ -42,9 +42,9 @@ afterAll(() => {
 
 describe.concurrent('under attack', () => {
   it('loses and duplicates nothing, wherever it is killed', async () => {
-    const nextPlace = placesByTurns(random.branch('places'));
-    await killTrial(bench, { random: random.branch('kills'), mostKills: 3, nextPlace, isOver: () => false });
-    expect(figures.countOf('kills by place')).toBeGreaterThan(0);
+    const nextKillPoint = killPointsInTurn(random.branch('places'));
+    await killTrial(bench, { random: random.branch('kills'), maxKills: 3, nextKillPoint, isOver: () => false });
+    expect(figures.countOf('kills by point')).toBeGreaterThan(0);
   });
 
   for (const each of short) {

@@ -4,41 +4,41 @@ import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 
 /*
- * Makes a process believe that it is on another machine: `node --import elsewhere.ts?host=NAME&ahead=SECONDS&clock=FILE&freeze=N …`.
- * All its clocks are ahead by the seconds in FILE, which may change while it is frozen. It freezes right before it sends its Nth write to the
- * platform.
+ * Simulates another machine in a process: `node --import simulated-machine.ts?host=NAME&ahead=SECONDS&clock=FILE&freeze=N …`.
+ * Adds the seconds in FILE, which may change while the process is stopped, to all clocks. Stops the process right before it sends its Nth
+ * write to the platform.
  */
 
 const { searchParams } = new URL(import.meta.url);
 const host = searchParams.get('host');
-const ahead = Number(searchParams.get('ahead')) * 1000;
+const aheadMs = Number(searchParams.get('ahead')) * 1000;
 const clock = searchParams.get('clock') ?? undefined;
-let writes = Number(searchParams.get('freeze'));
+let writesUntilFreeze = Number(searchParams.get('freeze'));
 
 if (host !== null) os.hostname = () => host;
 syncBuiltinESMExports();
 
-let passed = 0;
+let passedMs = 0;
 
-function millisecondsPassed(): number {
-  if (clock !== undefined) passed = Number(readFileSync(clock, 'utf8')) * 1000 || passed;
-  return passed;
+function clockOffset(): number {
+  if (clock !== undefined) passedMs = Number(readFileSync(clock, 'utf8')) * 1000 || passedMs;
+  return passedMs;
 }
 
 const { now } = Date;
 const monotonic = performance.now.bind(performance);
-Date.now = () => now() + ahead + millisecondsPassed();
-performance.now = () => monotonic() + millisecondsPassed();
+Date.now = () => now() + aheadMs + clockOffset();
+performance.now = () => monotonic() + clockOffset();
 globalThis.Date = new Proxy(Date, {
   construct: (date, args, target) => Reflect.construct(date, args.length === 0 ? [Date.now()] : args, target),
 });
 
-if (writes > 0) {
+if (writesUntilFreeze > 0) {
   subscribe('undici:request:create', (message) => {
     const { request } = message as { readonly request: { readonly method: string; readonly path: string } };
-    // A state server is reached in the same way.
+    // Requests to a state server use undici too.
     if (request.method === 'GET' || !request.path.includes('/api/v1/')) return;
-    writes -= 1;
-    if (writes === 0) process.kill(process.pid, 'SIGSTOP');
+    writesUntilFreeze -= 1;
+    if (writesUntilFreeze === 0) process.kill(process.pid, 'SIGSTOP');
   });
 }

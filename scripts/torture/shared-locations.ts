@@ -24,53 +24,53 @@ import { Skipped } from './cases.ts';
 import { CAMPAIGN } from './lab.ts';
 import { SECRETS } from './secrets.ts';
 
-/** A place for a state that machines share, new and empty. */
-export interface SharedPlace extends AsyncDisposable {
-  /** What the project file says under `state`. */
+/** A new, empty location for a state that machines share. */
+export interface SharedLocation extends AsyncDisposable {
+  /** The value of `state` in the project file. */
   readonly settings: object;
-  /** What the settings name, for the environment of each run. */
+  /** The variables that the settings refer to. */
   readonly env: Readonly<Record<string, string>>;
-  /** What all runs go through; absent where there is no server. */
+  /** The proxy between the runs and the server, if there is a server. */
   readonly proxy?: TcpProxy;
-  /** As it is, whatever the proxy does. */
+  /** Access to the state without the proxy. */
   readonly store: StateStore;
-  /** Text with all that is kept there. */
+  /** Returns the stored content as text. */
   contents(): Promise<string>;
-  /** Makes the folder of a project one that can use it. */
+  /** Prepares the folder of a project for this location. */
   prepare?(root: string): void;
-  /** Lets this time pass for a server that has a clock of its own. */
-  pass?(seconds: number): Promise<void>;
+  /** Advances the clock of a server that has its own. */
+  advanceClock?(seconds: number): Promise<void>;
 }
 
-/** Of one backend: what may stand behind it. */
-export interface PlaceKind {
+/** A server or folder for one backend. */
+export interface LocationKind {
   readonly backend: string;
   readonly name: string;
-  /** How likely a piece of what is sent to it breaks its connection: the less, the more pieces a write takes. */
-  readonly cuts: number;
-  start(): Promise<SharedPlace>;
+  /** The probability that a chunk breaks the connection. Lower where a write takes more chunks. */
+  readonly cutProbability: number;
+  start(): Promise<SharedLocation>;
 }
 
-export const placeKinds: readonly PlaceKind[] = [
-  { backend: 'git', name: 'a repository behind HTTP', cuts: 0.01, start: repositoryBehindHttp },
-  { backend: 'git', name: 'a repository in a folder', cuts: 0, start: repositoryInFolder },
-  { backend: 'postgres', name: 'PostgreSQL', cuts: 0.03, start: database },
+export const locationKinds: readonly LocationKind[] = [
+  { backend: 'git', name: 'a repository behind HTTP', cutProbability: 0.01, start: repositoryBehindHttp },
+  { backend: 'git', name: 'a repository in a folder', cutProbability: 0, start: repositoryInFolder },
+  { backend: 'postgres', name: 'PostgreSQL', cutProbability: 0.03, start: database },
   ...(['gitlab', 'terraform'] as const).map((rules) => ({
     backend: 'http',
     name: `a server with the rules of ${rules}`,
-    cuts: 0.03,
+    cutProbability: 0.03,
     start: () => stateServer(rules),
   })),
-  { backend: 's3', name: 'a server as strict as Amazon S3', cuts: 0.03, start: strictBucket },
-  { backend: 's3', name: 'a bucket of Ceph', cuts: 0.03, start: bucketOfCeph },
-  { backend: 'azure', name: 'a container of Azurite', cuts: 0.03, start: containerOfAzurite },
+  { backend: 's3', name: 'a server as strict as Amazon S3', cutProbability: 0.03, start: strictBucket },
+  { backend: 's3', name: 'a bucket of Ceph', cutProbability: 0.03, start: cephBucket },
+  { backend: 'azure', name: 'a container of Azurite', cutProbability: 0.03, start: azureContainer },
 ];
 
 const TOKEN = SECRETS.STATE_TOKEN ?? '';
 const OWNER = { workspace: 'test', root: '/' };
 const USER = { ...CAMPAIGN, root: '/' };
 
-async function repositoryInFolder(): Promise<SharedPlace & { readonly repository: string }> {
+async function repositoryInFolder(): Promise<SharedLocation & { readonly repository: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-torture-git-'));
   const bare = path.join(folder, 'origin.git');
   newRepository(path.join(folder, 'first'), bare);
@@ -97,32 +97,32 @@ async function repositoryInFolder(): Promise<SharedPlace & { readonly repository
       return stdout;
     },
     async [Symbol.asyncDispose]() {
-      // A push of a run that was killed may go on for a moment.
+      // A push of a killed run may continue for a moment.
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     },
   };
 }
 
-async function repositoryBehindHttp(): Promise<SharedPlace> {
-  const { prepare: _, ...place } = await repositoryInFolder();
-  const server = await GitServer.start(path.dirname(place.repository));
+async function repositoryBehindHttp(): Promise<SharedLocation> {
+  const { prepare: _, ...location } = await repositoryInFolder();
+  const server = await GitServer.start(path.dirname(location.repository));
   server.login = `ci:${TOKEN}`;
   const proxy = await TcpProxy.start(server.port);
   const remote = `http://ci:${TOKEN}@127.0.0.1:${proxy.port}/origin.git`;
   return {
-    ...place,
+    ...location,
     settings: { backend: 'git', remote: { $secret: 'STATE_REMOTE' } },
     env: { STATE_REMOTE: remote },
     proxy,
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
-      await place[Symbol.asyncDispose]();
+      await location[Symbol.asyncDispose]();
     },
   };
 }
 
-async function stateServer(rules: Rules): Promise<SharedPlace> {
+async function stateServer(rules: Rules): Promise<SharedLocation> {
   const server = await TerraformServer.start({ rules, credentials: `ci:${TOKEN}` });
   const proxy = await TcpProxy.start(Number(new URL(server.url).port));
   const { address: direct = '', ...rest } = server.settings('/state/test');
@@ -144,13 +144,13 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
 
 async function bucket(
   settings: { readonly endpoint: string },
-  place: Pick<SharedPlace, 'contents'> & AsyncDisposable,
-): Promise<SharedPlace> {
+  location: Pick<SharedLocation, 'contents'> & AsyncDisposable,
+): Promise<SharedLocation> {
   const proxy = await TcpProxy.start(Number(new URL(settings.endpoint).port));
   const secret = new Secret('STATE_TOKEN', TOKEN);
   const direct = { ...settings, key: 'test', secret_access_key: secret };
   return {
-    ...place,
+    ...location,
     settings: {
       ...direct,
       backend: 's3',
@@ -162,12 +162,12 @@ async function bucket(
     store: createStore({ backend: 's3', ...s3.locate(direct as never, OWNER) }, USER),
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
-      await place[Symbol.asyncDispose]();
+      await location[Symbol.asyncDispose]();
     },
   };
 }
 
-async function strictBucket(): Promise<SharedPlace> {
+async function strictBucket(): Promise<SharedLocation> {
   const server = await S3Server.start();
   server.secret = TOKEN;
   const text = () => [...server.objects()].map(([key, { bytes }]) => `${key}\n${bytes.toString()}`).join('\n');
@@ -177,8 +177,8 @@ async function strictBucket(): Promise<SharedPlace> {
   });
 }
 
-async function bucketOfCeph(): Promise<SharedPlace> {
-  if (!hasRadosgw) throw new Skipped('there is no radosgw');
+async function cephBucket(): Promise<SharedLocation> {
+  if (!hasRadosgw) throw new Skipped('radosgw is not installed');
   const server: Radosgw = await startRadosgw(TOKEN);
   return await bucket(server.settings(), {
     contents: () => server.contents(),
@@ -186,8 +186,8 @@ async function bucketOfCeph(): Promise<SharedPlace> {
   });
 }
 
-async function containerOfAzurite(): Promise<SharedPlace> {
-  if (!hasAzurite) throw new Skipped('there is no azurite-blob');
+async function azureContainer(): Promise<SharedLocation> {
+  if (!hasAzurite) throw new Skipped('azurite-blob is not installed');
   const { container, connection_string: secret } = await azuriteContainer();
   const connection = secret.reveal();
   const port = /:(\d+)\/voices/.exec(connection)?.[1] ?? '';
@@ -211,21 +211,21 @@ async function containerOfAzurite(): Promise<SharedPlace> {
   };
 }
 
-/** One server for all cases that are under way, each with a database and a role of its own. */
+/** One server for all running cases, each of which has its own database and role. */
 let databases: { readonly server: Promise<PostgresServer>; users: number } | undefined;
 
-/** A database with a role of its own, and what stands before it. */
+/** A database with its own role, behind a proxy. */
 export interface OwnDatabase extends AsyncDisposable {
-  /** The way past the proxy. */
+  /** The URL without the proxy. */
   readonly direct: string;
   readonly url: string;
   readonly proxy: TcpProxy;
   readonly server: Pick<PostgresServer, 'stop' | 'start'>;
-  /** All that is in it. */
+  /** Returns all tables as text. */
   contents(): Promise<string>;
 }
 
-/** @param isAlone on a server that no other case has, which may be stopped. */
+/** @param isAlone uses a server that no other case shares, so that it can be stopped. */
 export async function ownDatabase({ isAlone = false } = {}): Promise<OwnDatabase> {
   if (!isAlone) databases ??= { server: startPostgres(), users: 0 };
   const shared = isAlone || databases === undefined ? { server: startPostgres(), users: 0 } : databases;
@@ -259,7 +259,7 @@ export async function ownDatabase({ isAlone = false } = {}): Promise<OwnDatabase
   };
 }
 
-async function database(): Promise<SharedPlace> {
+async function database(): Promise<SharedLocation> {
   const { direct, url, ...own } = await ownDatabase();
   return {
     ...own,
@@ -269,9 +269,9 @@ async function database(): Promise<SharedPlace> {
       { backend: 'postgres', url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' },
       USER,
     ),
-    async pass(seconds) {
+    async advanceClock(seconds) {
       await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch((error) => {
-        // A first run that died early made no table.
+        // A run that was killed early has not created the table.
         if (error.code !== '42P01') throw error;
       });
     },
