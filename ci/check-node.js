@@ -1,10 +1,10 @@
-// Fails where voxform would refuse to start: as the first script of an installation for all projects, and before the hooks.
-// `npm ci` in a clone brings a Node of its own, which its scripts run on, so that it may have an older one.
+// Fails if Node is too old for voxform. Runs first in a global installation, and before the pre-commit hooks. `npm ci` in a clone installs
+// its own Node for scripts, so an older one is allowed there.
 
 import { readFileSync } from 'node:fs';
 
 const { npm_lifecycle_event: event, npm_config_global: isGlobal, npm_config_user_agent: agent } = process.env;
-// npm puts the Node of the clone first on the path of a script; the command will run on that of npm.
+// npm puts the Node of the clone first on the PATH of a script, but the command will run on npm's Node.
 const [, current = process.versions.node] = (event === undefined ? null : /\bnode\/v(\S+)/.exec(agent ?? '')) ?? [];
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const oldest = engines.node.replace(/^>=(\d+\.\d+).*/, '$1');

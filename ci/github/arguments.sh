@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the steps that run voxform: its key, and the arguments that they have in common.
+# Sourced by the steps that run voxform. Exports the API key, and sets the common arguments.
 
 selected=()
 if [[ -n ${INPUT_WORKSPACE:-} ]]; then
@@ -7,7 +7,7 @@ if [[ -n ${INPUT_WORKSPACE:-} ]]; then
 fi
 
 if [[ -n $INPUT_API_KEY ]]; then
-  # As VOXFORM_API_KEY it would override the variable that voxform.yaml names, which every run warns about.
+  # Use the variable named in voxform.yaml, because VOXFORM_API_KEY overrides it, and every run warns about that.
   name=$(voxform "${selected[@]}" workspace list --output json 2>/dev/null |
     sed -n '/^    "selected": true/,/^  }/s/^    "api_key": "\(.*\)",*$/\1/p') || name=
   [[ $name =~ ^[A-Z_][A-Z0-9_]*$ && -z ${!name:-} ]] || name=VOXFORM_API_KEY

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the inputs of the action, masks the key, and names the artifact. Says what is wrong without repeating it: an input
-# may hold anything, a workflow command too.
+# Checks the inputs of the action, masks the key, and names the artifact. Errors do not repeat the input, because it could contain a
+# workflow command.
 set -euo pipefail
 
 fail() {
@@ -8,7 +8,7 @@ fail() {
   exit 1
 }
 
-# A path inside the repository that no program takes for a flag.
+# Succeeds for a path inside the repository that cannot be mistaken for a flag.
 is_path() { [[ $1 =~ ^[A-Za-z0-9._][A-Za-z0-9._/-]*$ && ! /$1/ =~ /\.\./ ]]; }
 
 if [[ -n $INPUT_API_KEY ]]; then
@@ -33,7 +33,7 @@ done <<<"$INPUT_FLAGS"
 [[ $PLAN_COMMIT =~ ^[0-9a-f]{40,64}$ ]] || fail 'the commit of this run is not known'
 cd -- "$INPUT_WORKING_DIRECTORY" || fail 'working-directory does not exist: check the repository out first'
 
-# No name of a folder has a plus, so that two projects never share a name.
+# Folder names cannot contain a plus, so two projects never share a name.
 prefix="voxform-plan-${INPUT_WORKSPACE:-default}"
 [[ $INPUT_WORKING_DIRECTORY == . ]] || prefix+="-${INPUT_WORKING_DIRECTORY//\//+}"
 {

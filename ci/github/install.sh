@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts `voxform` on the path: from this action's own sources and lock file, from a file, or the one of the runner.
+# Puts `voxform` on the PATH: built from this action's sources, from a file, or already installed on the runner.
 set -euo pipefail
 
 bin="$RUNNER_TEMP/voxform-bin"
@@ -22,7 +22,7 @@ source)
   ;;
 *)
   source=${INPUT_VOXFORM%#sha256=*} wanted=${INPUT_VOXFORM##*#sha256=}
-  # In a new folder: nothing that an earlier job left can be in the way.
+  # A new folder, so that files of earlier jobs cannot interfere.
   file=$(mktemp -d "$RUNNER_TEMP/voxform-XXXXXX")/voxform
   case ${source%%\?*} in *.tgz) file=$file.tgz ;; esac
   case $source in

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Saves a plan, and writes it, or its failure, as Markdown to the job summary and to a file for the comment.
+# Saves a plan. Writes the plan or an error as Markdown to the job summary and to a file for the comment.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=ci/github/arguments.sh
@@ -10,7 +10,7 @@ code=0
 voxform "${selected[@]}" plan --out "$INPUT_PLAN_FILE" --detailed-exitcode --output markdown "${flags[@]}" >"$text" ||
   code=$?
 if [[ ! -s $text ]]; then
-  printf '### voxform plan\n\n**The plan failed.** The log of the job says why.\n' >"$text"
+  printf '### voxform plan\n\n**The plan failed.** See the log of the job.\n' >"$text"
 fi
 cat "$text" >>"$GITHUB_STEP_SUMMARY"
 printf 'markdown=%s\n' "$text" >>"$GITHUB_OUTPUT"

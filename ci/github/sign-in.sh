@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exchanges the identity of the job for a token that the SDK of the cloud finds, so that no key is kept anywhere.
+# Writes the identity token of the job to a file that the cloud SDK reads, so that no key is stored.
 set -euo pipefail
 
 fail() {
@@ -18,9 +18,9 @@ done
 
 umask 077
 token="$RUNNER_TEMP/voxform-identity"
-# In a file of settings, because other processes see the arguments.
+# In a config file, because other processes can read the arguments.
 curl --config - --fail --silent --show-error --retry 3 --get --data-urlencode "audience=$audience" \
   "$ACTIONS_ID_TOKEN_REQUEST_URL" <<<"header = \"Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN\"" |
   sed -n 's/.*"value" *: *"\([^"]*\)".*/\1/p' | tr -d '\n' >"$token"
-[[ -s $token ]] || fail 'GitHub gave this job no token'
+[[ -s $token ]] || fail 'GitHub did not issue a token for this job'
 printf '%s=%s\n' "$file" "$token" >>"$GITHUB_ENV"

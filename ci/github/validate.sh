@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the manifests, and annotates what is wrong. Needs no key.
+# Validates the manifests, and annotates errors. Needs no key.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 INPUT_API_KEY=
