@@ -18,24 +18,25 @@ import { watching } from './bench/watching.ts';
 
 const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large] [--rounds N] [--workspaces 10000] [--minutes N]`;
 
-/** Groups that take long, and are measured only if they are named. */
-const NAMED: readonly Group[] = ['fleet', 'endurance', 'million'];
+/** Slow groups, which are measured only if named. */
+const SLOW_GROUPS: readonly Group[] = ['fleet', 'endurance', 'million'];
 
 /*
- * Measures the built command against the least cost of the same work in the same run, all groups or some. `--large` adds 100,000 agents.
- * The fleet and its tables with many rows take half an hour each, and its endurance more than an hour. No figure fails the bench: they are for docs/operations.md.
+ * Measures the built command, and compares it with the minimum cost of the same work on the same machine. `--large` adds 100,000 agents.
+ * The groups fleet and million take half an hour each, and endurance more than an hour. A missed budget does not fail the bench: the
+ * figures are for docs/operations.md.
  */
 
-const { values, positionals } = given();
-const rounds = counted('rounds', values.rounds);
-const workspaces = counted('workspaces', values.workspaces ?? '10000');
-const minutes = counted('minutes', values.minutes ?? '15');
-const size = counted('size', values.size);
-for (const name of positionals) if (!GROUPS.some((group) => group === name)) refuse(`no group ${name}`);
+const { values, positionals } = parseOptions();
+const rounds = positiveInteger('rounds', values.rounds);
+const workspaces = positiveInteger('workspaces', values.workspaces ?? '10000');
+const minutes = positiveInteger('minutes', values.minutes ?? '15');
+const size = positiveInteger('size', values.size);
+for (const name of positionals) if (!GROUPS.some((group) => group === name)) usageError(`no group ${name}`);
 const wants = (group: Group): boolean =>
-  positionals.includes(group) || (positionals.length === 0 && !NAMED.includes(group));
+  positionals.includes(group) || (positionals.length === 0 && !SLOW_GROUPS.includes(group));
 
-function given() {
+function parseOptions() {
   try {
     return parseArgs({
       allowPositionals: true,
@@ -48,17 +49,17 @@ function given() {
       },
     });
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error));
+    return usageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function counted(option: string, text: string): number {
+function positiveInteger(option: string, text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  return refuse(`--${option}: ${JSON.stringify(text)} is no whole number from 1 on`);
+  return usageError(`--${option}: ${JSON.stringify(text)} is not a positive integer`);
 }
 
-function refuse(why: string): never {
-  process.stderr.write(`${why}\n${USAGE}\n`);
+function usageError(message: string): never {
+  process.stderr.write(`${message}\n${USAGE}\n`);
   process.exit(2);
 }
 
@@ -66,10 +67,10 @@ const root = path.resolve(import.meta.dirname, '..');
 execFileSync(process.execPath, [path.join(root, 'scripts', 'build.ts')], { stdio: 'inherit' });
 const folder = mkdtempSync(path.join(tmpdir(), 'voxform-bench-'));
 process.once('SIGINT', () => process.exit(130));
-// The reader of the rows has gone.
+// Exit if the reader of the rows closes the pipe.
 process.stdout.once('error', () => process.exit(0));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-// Measured runs write nothing to the user's home.
+// Keep measured runs from writing to the user's home.
 process.env.XDG_STATE_HOME = path.join(folder, 'states');
 process.env.XDG_CACHE_HOME = path.join(folder, 'caches');
 

@@ -3,10 +3,10 @@ import path from 'node:path';
 import {
   type Applied,
   BARE_LOOP,
-  forget,
   interleaved,
   type Platform,
   type Run,
+  removeManifestCache,
   runNode,
   YAML_FLOOR,
 } from './processes.ts';
@@ -17,31 +17,31 @@ const SYNC_FLOOR = path.join(import.meta.dirname, 'sync-floor.ts');
 interface Creating {
   readonly concurrency: number;
   readonly platform: Platform;
-  /** A run that created all agents. */
+  /** A run that created all agents, with its syncs and bytes. */
   readonly counted: Run;
 }
 
-/** An apply that creates everything, against the same POSTs, its syncs and the parser; and the cost of its output. */
+/** Compares an apply that creates everything with the same POSTs, the same syncs and the parser, and measures the cost of its output. */
 export async function applying(
   { emit, rounds }: Bench,
   { agents, project, voxform }: Applied,
   { concurrency, platform, counted: { syncs = 0, bytes = 0 } }: Creating,
 ): Promise<void> {
-  const atOnce = String(concurrency);
-  const always = ['--auto-approve', '--allow-large-change', '--concurrency', atOnce];
+  const concurrencyText = String(concurrency);
+  const always = ['--auto-approve', '--allow-large-change', '--concurrency', concurrencyText];
   const apply = (...flags: string[]): Promise<Run> => {
     rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
     return voxform(['apply', ...always, ...flags]);
   };
   const times = await interleaved(rounds, {
-    loop: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), atOnce, 'POST']),
+    loop: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), concurrencyText, 'POST']),
     syncs: () => runNode([SYNC_FLOOR, project, String(syncs), String(bytes)]),
     yaml: () => runNode([YAML_FLOOR, project]),
     warm: () => apply('--quiet'),
     text: () => apply(),
     json: () => apply('--output', 'json'),
     cold: async () => {
-      forget();
+      removeManifestCache();
       return apply('--quiet');
     },
   });

@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import { agentSpec } from './workload.ts';
 
 /*
- * The floor of reading and of creating: undici alone, the same requests at the same concurrency, each answer read and parsed.
+ * The floor for reads and creates: the same requests with undici alone, at the same concurrency. Reads and parses each response.
  *   node bare-loop.ts BASE_URL COUNT CONCURRENCY [GET|POST]
  */
 
@@ -25,8 +25,8 @@ async function loop(): Promise<void> {
             body: JSON.stringify(agentSpec(index)),
           };
     const { statusCode, body } = await pool.request(request);
-    const answer: unknown = JSON.parse(await body.text());
-    if (statusCode !== 200 || typeof answer !== 'object') throw new Error(`${request.path}: ${statusCode}`);
+    const response: unknown = JSON.parse(await body.text());
+    if (statusCode !== 200 || typeof response !== 'object') throw new Error(`${request.path}: ${statusCode}`);
   }
 }
 

@@ -3,14 +3,13 @@ import { text } from 'node:stream/consumers';
 import { agentId, WORKSPACE_ID } from './workload.ts';
 
 /*
- * A platform with one agent, three versions and this many calls, in a process of its own. It keeps no call: each page is generated on
- * request.
+ * A platform with one agent, three versions and this many calls, in a separate process. Each page of calls is generated on request.
  *   node call-server.ts CALLS
  */
 
 const PER_PAGE = 100;
 const START = Date.UTC(2026, 0, 1);
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 const DAYS = 90;
 const count = Number(process.argv[2]);
 const id = agentId(0);
@@ -24,7 +23,7 @@ const agent = {
   published_at: at(0),
   ...stamps,
 };
-const versions = [3, 2, 1].map((version) => ({ version, published_at: at((version - 1) * 30 * DAY) }));
+const versions = [3, 2, 1].map((version) => ({ version, published_at: at((version - 1) * 30 * DAY_MS) }));
 
 const server = createServer(async (request, response) => {
   response.setHeader('content-type', 'application/json');
@@ -54,9 +53,9 @@ function at(milliseconds: number): string {
   return `${new Date(START + milliseconds).toISOString().slice(0, 23)}000Z`;
 }
 
-/** Values that differ as far as possible. */
+/** Generates a call. Most values differ between calls. */
 function call(index: number) {
-  const start = (index / count) * DAYS * DAY;
+  const start = (index / count) * DAYS * DAY_MS;
   const seconds = (index * 7919) % 7200;
   return {
     id: `01JCALL${String(index).padStart(19, '0')}`,

@@ -17,18 +17,18 @@ import {
   mannerOf,
 } from './workload.ts';
 
-/** Milliseconds between two changes of a project, each of which updates an agent and adds one. */
-const CHANGES = 2000;
-/** Tables that keep what happened, or grow with the agents. */
-const KEEPING = new Set(['states', 'history', 'earlier', 'search_terms', 'runs', 'trends']);
+/** The interval between changes of a project. Each updates an agent and adds one. */
+const CHANGE_INTERVAL_MS = 2000;
+/** Tables with histories, or that grow with the number of agents. */
+const GROWING_TABLES = new Set(['states', 'history', 'earlier', 'search_terms', 'runs', 'trends']);
 
 interface Sample extends FleetSample {
-  /** MiB: of each replica now, and the most it had since its start. */
+  /** The current and the maximum resident memory of each replica, in MiB. */
   readonly resident: readonly number[];
   readonly largest: readonly number[];
 }
 
-/** A fleet that applies, while its processes are killed, its database is restarted, and 1 % of the platforms is slow or failing. */
+/** Measures a fleet that applies changes while its processes are killed, its database is restarted, and 1 % of the platforms are slow or failing. */
 export async function endurance(
   bench: Bench,
   { workspaces, minutes }: { readonly workspaces: number; readonly minutes: number },
@@ -43,17 +43,16 @@ class Endurance {
   readonly #fleet: RunningFleet;
   readonly #bench: Bench;
   readonly #workspaces: number;
-  /** Milliseconds. */
-  readonly #duration: number;
-  /** Milliseconds between two kills. */
-  readonly #period: number;
-  /** Addresses of workspaces on failing platforms. */
+  readonly #durationMs: number;
+  /** The interval between kills. */
+  readonly #periodMs: number;
+  /** The addresses of the workspaces on failing platforms. */
   readonly #failing: readonly string[];
   readonly #samples: Sample[] = [];
-  #began = 0;
+  #startedAt = 0;
   #changes = 0;
   #kills = 0;
-  #ended = 0;
+  #unexpectedExits = 0;
   #restarts = 0;
 
   constructor(
@@ -64,8 +63,8 @@ class Endurance {
     this.#fleet = fleet;
     this.#bench = bench;
     this.#workspaces = workspaces;
-    this.#duration = minutes * 60_000;
-    this.#period = Math.min(60_000, this.#duration / 4);
+    this.#durationMs = minutes * 60_000;
+    this.#periodMs = Math.min(60_000, this.#durationMs / 4);
     const numbers = Array.from({ length: workspaces }, (_, workspace) => workspace);
     this.#failing = numbers.filter(isFailing).map(fleetAddress);
   }
@@ -73,11 +72,11 @@ class Endurance {
   async measure(): Promise<void> {
     await this.#allInSync(0);
     await this.#fleet.figures.begin();
-    this.#began = Date.now();
+    this.#startedAt = Date.now();
     const works = await Promise.allSettled([this.#change(), this.#kill(), this.#restart()]);
     for (const work of works) if (work.status === 'rejected') say(`failed: ${work.reason}`);
     const groups = [() => this.#summarize(), () => this.#compare(), () => this.#settle(), () => this.#count()];
-    // The others are worth an hour without one that cannot be told.
+    // A failed group must not discard the figures of the others after an hour.
     for (const group of groups) await group().catch((error: unknown) => say(`failed: ${error}`));
   }
 
@@ -96,7 +95,7 @@ class Endurance {
     const since = Date.now();
     await this.#allInSync(since).catch((error: unknown) => say(String(error)));
     const checked = await this.#fleet.figures.checked({ since, others: this.#failing });
-    this.#emit('processes that ended by themselves', this.#ended, 'times', 0);
+    this.#emit('processes that ended by themselves', this.#unexpectedExits, 'times', 0);
     this.#emit('not in sync at the end, sound platforms', this.#sound - checked, 'workspaces', 0);
   }
 
@@ -108,7 +107,7 @@ class Endurance {
     return this.#workspaces / FLEET_WORKSPACES.length;
   }
 
-  /** Throws after more than three intervals. */
+  /** Waits until all workspaces are in sync. Throws after three intervals and five minutes. */
   async #allInSync(since: number): Promise<void> {
     const until = Date.now() + 3 * this.#fleet.interval * 1000 + 300_000;
     const each = (): void => {
@@ -127,11 +126,11 @@ class Endurance {
       const added = fleetManifest(projects, project, this.#agentOf(nth));
       writeFileSync(added, manifestText(this.#agentOf(nth)));
       appendFileSync(fleetManifest(projects, project, 0), '      - Say goodbye.\n');
-      await this.#until(this.#changes * CHANGES);
+      await this.#until(this.#changes * CHANGE_INTERVAL_MS);
     }
   }
 
-  /** The number of the agent that a change adds. */
+  /** Returns the number of the agent that a change adds. */
   #agentOf(change: number): number {
     return this.#projects * FLEET_AGENTS + change;
   }
@@ -140,7 +139,7 @@ class Endurance {
   async #kill(): Promise<void> {
     const { replicas } = this.#fleet;
     for (let nth = 0; this.#isOn(); nth++) {
-      await this.#until((nth + 1) * this.#period);
+      await this.#until((nth + 1) * this.#periodMs);
       await this.#sample().catch((error: unknown) => say(`no sample: ${error}`));
       this.#revive();
       const replica = replicas[nth % replicas.length];
@@ -158,15 +157,15 @@ class Endurance {
     for (const [nth, { exitCode, signalCode }] of this.#fleet.replicas.entries()) {
       if (exitCode === null && signalCode === null) continue;
       say(`replica ${nth + 1} ended by itself with ${exitCode ?? signalCode}`);
-      this.#ended++;
+      this.#unexpectedExits++;
       this.#fleet.startReplica(nth);
     }
   }
 
-  /** Restarts the database as after a crash, twice, between two kills. */
+  /** Crashes and restarts the database twice, between two kills. */
   async #restart(): Promise<void> {
     for (const part of [1 / 3, 2 / 3]) {
-      await this.#until(Math.round((part * this.#duration) / this.#period) * this.#period + this.#period / 2);
+      await this.#until(Math.round((part * this.#durationMs) / this.#periodMs) * this.#periodMs + this.#periodMs / 2);
       await this.#fleet.server.stop('QUIT');
       await this.#fleet.server.start();
       this.#restarts++;
@@ -174,22 +173,22 @@ class Endurance {
   }
 
   async #sample(): Promise<void> {
-    const found = await this.#fleet.figures.sample(this.#period / 1000, this.#failing);
+    const figures = await this.#fleet.figures.sample(this.#periodMs / 1000, this.#failing);
     const statuses = this.#fleet.replicas.map(({ pid }) => readFileSync(`/proc/${pid}/status`, 'utf8'));
     const mebibytes = (name: string) =>
       statuses.map((status) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024);
-    const sample = { ...found, resident: mebibytes('VmRSS'), largest: mebibytes('VmHWM') };
+    const sample = { ...figures, resident: mebibytes('VmRSS'), largest: mebibytes('VmHWM') };
     this.#samples.push(sample);
     const { median, high, most } = sample.lateness;
     say(
-      `${Math.round((Date.now() - this.#began) / 1000)} s: late ${[median, high, most].map((each) => each.toFixed(1)).join(', ')} s,` +
+      `${Math.round((Date.now() - this.#startedAt) / 1000)} s: late ${[median, high, most].map((each) => each.toFixed(1)).join(', ')} s,` +
         ` unchecked ${sample.unchecked.toFixed(0)} s, resident ${sample.resident.map(Math.round).join(' and ')} MiB,` +
         ` ${sample.connections} connections, tables ${bounded(sample).toFixed(1)} MiB and ${kept(sample).toFixed(1)} MiB,` +
         ` ${sample.runs} runs, ${this.#changes} changes, ${this.#kills} kills, ${this.#restarts} restarts`,
     );
   }
 
-  /** The last quarter against the first. */
+  /** Compares the last quarter of the samples with the first. */
   async #compare(): Promise<void> {
     const quarter = Math.ceil(this.#samples.length / 4);
     const first = this.#samples.slice(0, quarter);
@@ -212,7 +211,7 @@ class Endurance {
       if (size > 1) say(`${table}: ${start?.tables[table]?.toFixed(1)} MiB, then ${size.toFixed(1)} MiB`);
   }
 
-  /** Compares what the platform created, what states have, and what was declared. */
+  /** Compares the created records, the states and the manifests. */
   async #count(): Promise<void> {
     const created = await this.#fleet.platform.created();
     const declared = Array.from({ length: this.#changes }, (_, nth) => this.#declaredBy(nth)).flat();
@@ -225,16 +224,16 @@ class Endurance {
     const found = new Map(states.map((each) => [keyOf(each), each]));
     const isUnknown = (key: string): boolean => found.has(key) && found.get(key)?.id === undefined;
     const lost = created.filter((each) => each.isAnswered && !ids.has(each.id) && !isUnknown(keyOfCreated(each)));
-    const doubled = created.length - new Set(created.map(keyOfCreated)).size;
+    const duplicates = created.length - new Set(created.map(keyOfCreated)).size;
     const missing = declared.filter((each) => !each.isFailing && !found.has(keyOf(each)));
     const unknown = declared.filter((each) => isUnknown(keyOf(each)));
     this.#emit('declared records', declared.length, 'records');
     this.#emit('created records', created.length, 'records');
     this.#emit('lost', lost.length, 'records', 0);
-    this.#emit('doubled', doubled, 'records', 0);
+    this.#emit('duplicates', duplicates, 'records', 0);
     this.#emit('missing, sound platforms', missing.length, 'records', 0);
     const [failing, sound] = [true, false].map((is) => unknown.filter(({ isFailing }) => isFailing === is).length);
-    this.#emit('unknown, as the answer was lost with its process', sound ?? Number.NaN, 'records');
+    this.#emit('unknown after a kill, sound platforms', sound ?? Number.NaN, 'records');
     this.#emit('unknown, failing platforms', failing ?? Number.NaN, 'records');
     for (const { workspaceId, name, id } of lost) say(`lost: ${id} of ${name} in ${workspaceId}`);
     for (const { workspace, resource } of missing) say(`missing: ${resource} of ${workspace}`);
@@ -249,12 +248,12 @@ class Endurance {
   }
 
   #isOn(): boolean {
-    return Date.now() - this.#began < this.#duration;
+    return Date.now() - this.#startedAt < this.#durationMs;
   }
 
-  /** Milliseconds from the begin. */
+  /** Waits until this time after the start. */
   async #until(milliseconds: number): Promise<void> {
-    await setTimeout(Math.max(0, this.#began + milliseconds - Date.now()));
+    await setTimeout(Math.max(0, this.#startedAt + milliseconds - Date.now()));
   }
 
   #emit(what: string, value: number, unit: Row['unit'], budget?: number, before?: number): void {
@@ -287,7 +286,7 @@ function keyOfCreated({ workspaceId, name }: Created): string {
 }
 
 function kept({ tables }: Sample): number {
-  return sum(Object.entries(tables).map(([name, size]) => (KEEPING.has(name) ? size : 0)));
+  return sum(Object.entries(tables).map(([name, size]) => (GROWING_TABLES.has(name) ? size : 0)));
 }
 
 function bounded(sample: Sample): number {

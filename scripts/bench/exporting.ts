@@ -14,7 +14,7 @@ import { projectText } from './workload.ts';
 
 const FILE_FLOOR = path.join(import.meta.dirname, 'file-floor.ts');
 
-/** Memory and time of an export of all agents, against the bare loop over the same requests and files of the same sizes. */
+/** Measures memory and time of an export, compared with the bare loop over the same requests and with writing files of the same sizes. */
 export async function exporting(
   { rounds, emit }: Bench,
   { agents, project, voxform }: Applied,

@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import type { StoredState } from './fleet-states.ts';
 
-/** Linux counts processor time in this many ticks a second. */
-const TICKS = 100;
+/** Linux counts processor time in ticks. */
+const TICKS_PER_SECOND = 100;
 
+/** The delay of runs in seconds; `high` is the 99th percentile. */
 interface Lateness {
-  /** Seconds. */
   readonly median: number;
   readonly high: number;
   readonly most: number;
@@ -15,11 +15,11 @@ interface Lateness {
 
 export interface FleetSample {
   readonly lateness: Lateness;
-  /** Seconds since the oldest check. */
+  /** The age of the oldest check in seconds. */
   readonly unchecked: number;
   readonly connections: number;
   readonly runs: number;
-  /** MiB with indexes, by name. */
+  /** The size of each table with its indexes in MiB, by name. */
   readonly tables: Readonly<Record<string, number>>;
 }
 
@@ -27,17 +27,18 @@ export interface FleetSample {
 interface StatedResource {
   readonly workspace: string;
   readonly resource: string;
-  /** Undefined for an unknown create. */
+  /** The record id; undefined for an unknown create. */
   readonly id: string | undefined;
 }
 
 interface Checks {
-  /** Milliseconds. */
+  /** Milliseconds since 1970. Default: 0. */
   readonly since?: number;
+  /** The addresses of workspaces that do not count. */
   readonly others?: readonly string[];
 }
 
-/** Figures of a running fleet, from its database. */
+/** Reads figures of a running fleet from its database. */
 export class FleetFigures {
   readonly #database: FleetDatabase;
   #began = 0;
@@ -47,7 +48,7 @@ export class FleetFigures {
     this.#database = database;
   }
 
-  /** Inserts states as after applies. */
+  /** Inserts states, as applies would. */
   async seed(states: readonly StoredState[]): Promise<void> {
     await this.#database.query(
       `INSERT INTO voxform_fleet.states (name, write, generation, state)
@@ -65,9 +66,9 @@ SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name tex
     }
   }
 
-  /** How many workspaces, not counting others, were checked since a time and need nothing but a person. */
+  /** Counts the workspaces that were checked since a time and are in sync, or have only unknown creates. */
   async checked({ since = 0, others = [] }: Checks): Promise<number> {
-    // The person says what became of a create whose answer was lost.
+    // Only a person can resolve an unknown create.
     const [row] = await this.#database.query(
       `SELECT count(*) AS checked FROM voxform_fleet.workspaces WHERE checked_at > to_timestamp($1 / 1000.0)
 AND (status = 'in-sync' OR (last->'counts'->>'unknown')::integer > 0) AND address <> ALL ($2)`,
@@ -107,7 +108,7 @@ SELECT pg_stat_statements_reset()`,
     return { seconds, server, lateness, runs: Number(row.runs), statements: Number(row.statements) };
   }
 
-  /** What there is now, and the lateness of the runs that ended in the last seconds. */
+  /** Returns the current figures, and the lateness of the runs that ended in the last seconds. */
   async sample(seconds: number, others: readonly string[]): Promise<FleetSample> {
     const [row = {}] = await this.#database.query(
       `SELECT max(late) AS most, percentile_cont(0.5) WITHIN GROUP (ORDER BY late) AS median,
@@ -130,7 +131,7 @@ FROM begun WHERE at > now() - $1 * interval '1 second'`,
     };
   }
 
-  /** What the states of workspaces say of these resources. */
+  /** Returns the entries of these resources in the states of these workspaces. */
   async statesOf(workspaces: readonly string[], resources: readonly string[]): Promise<readonly StatedResource[]> {
     const rows = await this.#database.query(
       `WITH chosen AS (SELECT name, state::json AS state FROM voxform_fleet.states WHERE name = ANY ($1))
@@ -146,7 +147,7 @@ UNION ALL SELECT name, p.key, NULL FROM chosen, json_each(state->'pending') p WH
     }));
   }
 
-  /** Seconds until the last of the workspaces began the run that saw a change, which was made at `since`, in milliseconds. */
+  /** Waits until all workspaces have run after a change at `since` (milliseconds since 1970). Returns the seconds until the last of these runs began. */
   async untilRun(addresses: readonly string[], since: number): Promise<number> {
     for (;;) {
       const [row] = await this.#database.query(
@@ -160,7 +161,7 @@ WHERE address = ANY ($1) HAVING bool_and(status = 'pending' AND checked_at > to_
     }
   }
 
-  /** Seconds of processor time of the server; known on Linux only. */
+  /** Returns the processor time of the server in seconds, or NaN on systems other than Linux. */
   async #serverTime(): Promise<number> {
     if (!existsSync('/proc/self/stat')) return Number.NaN;
     const [row] = await this.#database.query('SELECT pg_backend_pid() AS pid');
@@ -184,10 +185,10 @@ function statOf(pid: string): {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const [user, system, ofUser, ofSystem] = fields.slice(11, 15).map(Number);
-    const own = ((user ?? 0) + (system ?? 0)) / TICKS;
-    return { parent: fields[1] ?? '', own, withChildren: own + ((ofUser ?? 0) + (ofSystem ?? 0)) / TICKS };
+    const own = ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND;
+    return { parent: fields[1] ?? '', own, withChildren: own + ((ofUser ?? 0) + (ofSystem ?? 0)) / TICKS_PER_SECOND };
   } catch {
-    // The process has ended, and its parent counts its time.
+    // The process has ended. Its time is part of its parent's.
     return { parent: '', own: 0, withChildren: 0 };
   }
 }

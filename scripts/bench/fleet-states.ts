@@ -21,7 +21,7 @@ export interface StoredState {
   readonly state: string;
 }
 
-/** The states after applies of all workspaces, in batches. */
+/** Generates the states of all workspaces after an apply, in batches. */
 export function* fleetStates(workspaces: number): Generator<readonly StoredState[]> {
   for (let first = 0; first < workspaces; first += 100) {
     const some = Math.min(100, workspaces - first);

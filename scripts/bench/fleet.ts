@@ -8,17 +8,16 @@ import type { Bench } from './report.ts';
 import { RunningFleet } from './running-fleet.ts';
 import { FLEET_WORKSPACES, fleetAddress, fleetManifest, fleetWorkspaces } from './workload.ts';
 
-/** Seconds between two changes of a project. */
-const CHANGES = 10;
+const CHANGE_INTERVAL_SECONDS = 10;
 
 interface Usage {
-  /** Seconds of processor time. */
+  /** Processor time in seconds. */
   readonly processor: number;
-  /** MiB. */
+  /** Maximum resident memory in MiB. */
   readonly largest: number;
 }
 
-/** Two replicas that report, and what their runs cost. */
+/** Measures the cost of the runs of two replicas in mode report. */
 export async function fleet(
   bench: Bench,
   { workspaces, minutes }: { readonly workspaces: number; readonly minutes: number },
@@ -71,17 +70,17 @@ interface Changing {
   readonly figures: FleetFigures;
 }
 
-/** Changes a manifest at intervals. Returns the longest time in seconds until the run of its last workspace began. */
+/** Changes a manifest at intervals. Returns the maximum time in seconds until all its workspaces began a run. */
 async function changing({ projects, workspaces, minutes, figures }: Changing): Promise<number> {
-  let longest = 0;
-  for (let nth = 0; nth < (minutes * 60) / CHANGES; nth++) {
+  let max = 0;
+  for (let nth = 0; nth < (minutes * 60) / CHANGE_INTERVAL_SECONDS; nth++) {
     const began = Date.now();
     const project = nth % Math.floor(workspaces / FLEET_WORKSPACES.length);
     appendFileSync(fleetManifest(projects, project, 0), '      - Say goodbye.\n');
-    longest = Math.max(longest, await figures.untilRun(fleetWorkspaces(project).map(fleetAddress), began));
-    await setTimeout(Math.max(0, CHANGES * 1000 - (Date.now() - began)));
+    max = Math.max(max, await figures.untilRun(fleetWorkspaces(project).map(fleetAddress), began));
+    await setTimeout(Math.max(0, CHANGE_INTERVAL_SECONDS * 1000 - (Date.now() - began)));
   }
-  return longest;
+  return max;
 }
 
 async function usageOf(

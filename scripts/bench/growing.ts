@@ -6,7 +6,7 @@ import { writeProject } from './workload.ts';
 
 const FEW = 100;
 
-/** The cost of creating one of many agents, against one of few. */
+/** Compares the cost of creating one of many agents with that of one of few. */
 export async function growing(bench: Bench, agents: number): Promise<void> {
   const startUp = await applyTime(bench, 0);
   const each = async (count: number): Promise<number> => (((await applyTime(bench, count)) - startUp) / count) * 1e6;
@@ -20,20 +20,20 @@ export async function growing(bench: Bench, agents: number): Promise<void> {
   });
 }
 
-/** Seconds of processor time of an apply that creates this many agents. */
+/** Returns the processor time in seconds of an apply that creates this many agents. */
 async function applyTime({ bin, folder, rounds }: Bench, agents: number): Promise<number> {
   const project = path.join(folder, 'growing');
   const platform = await startPlatform(0, 0);
   writeProject(project, agents, platform.baseUrl);
   const flags = ['--auto-approve', '--allow-large-change', '--quiet'];
   const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' }, memory: true };
-  const found: number[] = [];
+  const times: number[] = [];
   try {
     for (let round = 0; round < (agents > FEW ? 1 : rounds); round++) {
       rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
-      found.push((await runNode([bin, 'apply', ...flags], options)).processor ?? Number.NaN);
+      times.push((await runNode([bin, 'apply', ...flags], options)).processor ?? Number.NaN);
     }
-    return median(found);
+    return median(times);
   } finally {
     await platform.stop();
     rmSync(project, { recursive: true, force: true });

@@ -7,10 +7,10 @@ import { writeProject } from './workload.ts';
 
 const SERVER = path.join(import.meta.dirname, 'call-server.ts');
 
-/** The memory limit of the command. Without one, Node keeps garbage as long as the machine has memory. */
+/** Limits the memory of the command, because Node otherwise collects garbage late on a machine with enough memory. */
 const HEAP = ['--max-old-space-size=48', '--max-semi-space-size=2'];
 
-/** `impact` over many calls, and over a tenth of them: memory must not grow with them. */
+/** Measures `impact` over many calls and over a tenth of them. Memory must not grow with the number of calls. */
 export async function impactOfCalls({ bin, folder, emit }: Bench, calls: number): Promise<void> {
   const few = await measured(bin, path.join(folder, 'few-calls'), calls / 10);
   const many = await measured(bin, path.join(folder, 'many-calls'), calls);

@@ -19,10 +19,10 @@ import { manifestText, writeProject } from './workload.ts';
 const MANIFESTS = 1000;
 const LINES = 500;
 const CHANGES = 40;
-/** Changes until frequent code is compiled. */
+/** The number of changes before V8 has compiled frequent code. */
 const WARM_UP = 10;
 
-/** The time that an editor waits after a change of a large file. */
+/** Measures the time from a change of a large file to the response of the language server. */
 export async function languageServer({ bin, folder, emit }: Bench): Promise<void> {
   const project = path.join(folder, 'edited');
   writeProject(project, MANIFESTS, 'http://127.0.0.1:9');
@@ -38,14 +38,14 @@ export async function languageServer({ bin, folder, emit }: Bench): Promise<void
   });
   const reader = new StreamMessageReader(child.stdout);
   const connection = createProtocolConnection(reader, new StreamMessageWriter(child.stdin));
-  let told: () => void = () => undefined;
+  let onDiagnostics: () => void = () => undefined;
   connection.onNotification(PublishDiagnosticsNotification.type, (params) => {
-    if (params.uri === uri) told();
+    if (params.uri === uri) onDiagnostics();
   });
   connection.listen();
   const next = () =>
     new Promise<void>((resolve) => {
-      told = resolve;
+      onDiagnostics = resolve;
     });
   await connection.sendRequest(InitializeRequest.type, {
     processId: process.pid,
@@ -80,7 +80,7 @@ export async function languageServer({ bin, folder, emit }: Bench): Promise<void
   emit({ ...row, what: `${what} its diagnostics, median`, value: median(diagnostics.slice(WARM_UP)) });
 }
 
-/** Each change has another mistake, so that each is reported. */
+/** Changes the mistake in the file, so that every change produces new diagnostics. */
 function changed(text: string, change: number): string {
   return text.replace('first_speaker', `first_speaker_${change}`);
 }

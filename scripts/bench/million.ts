@@ -20,14 +20,14 @@ import { startPostgres } from '../../test/state/backends/postgres/postgres-serve
 import type { Bench } from './report.ts';
 
 const REQUESTS = 5;
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 const TIMING = { heartbeat: 30, monitor: 600, expiry: 700 };
 
-/** A database with some memory, on a disk that syncs. */
+/** The settings of a database server with more memory, and with syncs. */
 const SERVER =
   '-c fsync=on -c shared_buffers=2GB -c work_mem=16MB -c max_wal_size=4GB -c maintenance_work_mem=256MB -c wal_writer_delay=200ms';
 
-/** What the lists of the page, and the work of a process, cost in a fleet with many workspaces, ten times as many runs and no platform. */
+/** Measures the lists of the page and the statements of a process, in a fleet with many workspaces and ten times as many runs, without platforms. */
 export async function million({ emit }: Pick<Bench, 'emit'>, workspaces: number): Promise<void> {
   await using server = await startPostgres(SERVER);
   const database = fleetDatabaseAt(server.url('postgres'));
@@ -59,7 +59,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
 
   const source = readFleet({ database: recorded }, { hasPulls: true });
   await using page = await runningPage({ source, now: () => new Date(), pollIntervalMs: 3_600_000 });
-  for (const path of largeLists) await measured(path, () => firstByte(`${page.url}${path}`), 300);
+  for (const path of largeLists) await measured(path, () => readPage(`${page.url}${path}`), 300);
 
   const control = fleetControl(recorded);
   await measured('figures of /metrics and /status', () => fleetFigures(recorded));
@@ -120,7 +120,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
     slowest = Math.max(slowest, performance.now() - began);
     return rows;
   };
-  await removeExpiredRows({ query: timed }, 98 * DAY);
+  await removeExpiredRows({ query: timed }, 98 * DAY_MS);
   emit({
     what: 'retention: the slowest batch, of rows that no run reads',
     floor: '',
@@ -129,15 +129,15 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
     unit: 'ms',
     budget: undefined,
   });
-  await measured('retention: nothing to remove', () => removeExpiredRows(recorded, 98 * DAY));
+  await measured('retention: nothing to remove', () => removeExpiredRows(recorded, 98 * DAY_MS));
 }
 
-/** Reads the whole answer. */
-async function firstByte(url: string): Promise<void> {
+/** Reads the whole response. */
+async function readPage(url: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    get(url, { headers: { accept: 'text/html' } }, (answer) => {
-      if ((answer.statusCode ?? 500) >= 400) reject(new Error(`${url}: ${answer.statusCode}`));
-      answer.resume().once('end', resolve);
+    get(url, { headers: { accept: 'text/html' } }, (response) => {
+      if ((response.statusCode ?? 500) >= 400) reject(new Error(`${url}: ${response.statusCode}`));
+      response.resume().once('end', resolve);
     }).once('error', reject);
   });
 }

@@ -9,7 +9,7 @@ import type { Bench } from './report.ts';
 const WORKSPACES = 10_000;
 const REQUESTS = 20;
 
-/** The time until the page of a large fleet begins to send each of its lists. */
+/** Measures the time to the first byte of each list on the page of a large fleet. */
 export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
   await using server = await startPostgres();
   const database = fleetDatabaseAt(server.url('postgres'));
@@ -34,7 +34,7 @@ export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
   }
 }
 
-/** Milliseconds. */
+/** Returns the time to the first byte in milliseconds. */
 async function firstByte(url: string): Promise<number> {
   const began = performance.now();
   return new Promise((resolve, reject) => {

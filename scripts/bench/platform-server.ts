@@ -4,32 +4,31 @@ import type { Created } from './processes.ts';
 import { type AgentSpec, agentId, agentSpec, fleetAgent, MANNERS, type Manner, WORKSPACE_ID } from './workload.ts';
 
 /*
- * A minimal platform, so that the bench does not measure the server: prepared answers over plain sockets. It sends its ports to its
- * parent process when it listens, one for each manner, and figures on request.
+ * A minimal platform that sends prepared responses over plain sockets, so that the bench does not measure the server. When it listens, it
+ * sends its ports to the parent process, one for each manner. It sends figures on request.
  *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue [fleet]]]
- * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered. The agents of a fleet are
- * of many workspaces. A fleet that creates agents has the id of the workspace before the path, since nothing else tells it.
+ * Requests beyond the capacity get a 429, or wait until an earlier request is answered. The agents of a fleet belong to many workspaces.
+ * The URLs of a fleet begin with the workspace id, because no other part of a create identifies the workspace.
  */
 
 const API = '/api/v1/';
 const AGENT_PATH = `${API}agents/`;
-/** Milliseconds. */
-const SLOW = 5000;
-/** Milliseconds of a write in a fleet, so that processes are killed during some. */
-const FLEET_WRITE = 500;
-/** What a failing platform does in turn. */
+const SLOW_RESPONSE_MS = 5000;
+/** The duration of a write in a fleet, long enough that kills hit some writes. */
+const FLEET_WRITE_MS = 500;
+/** The faults of a failing platform, in turn. */
 const FAULTS = ['none', 'error', 'cut', 'cut late'] as const;
 const timestamp = '2025-01-01T00:00:00+00:00';
 const latency = Number(process.argv[3] ?? 0);
 const capacity = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
 const refuses = process.argv[5] === 'refuse';
-/** Answers after which a client should know the limits of the server. */
-const SETTLING = 3000;
+/** The number of requests after which a client should have adapted to the capacity. */
+const WARM_UP_REQUESTS = 3000;
 const answers: Buffer[] = [];
 let requests = 0;
 const byMethod: Record<string, number> = {};
-const settled = { requests: 0, refused: 0, mostAtOnce: 0 };
-let atOnce = 0;
+const settled = { requests: 0, refused: 0, maxConcurrency: 0 };
+let inFlight = 0;
 const waiting: (() => void)[] = [];
 
 const isFleet = process.argv[6] === 'fleet';
@@ -62,7 +61,7 @@ process.on('message', (message) => {
   }
   if (message === 'reset') {
     requests = 0;
-    Object.assign(settled, { requests: 0, refused: 0, mostAtOnce: 0 });
+    Object.assign(settled, { requests: 0, refused: 0, maxConcurrency: 0 });
     for (const method of Object.keys(byMethod)) delete byMethod[method];
     process.send?.({ reset: true });
   }
@@ -114,7 +113,8 @@ function serve(socket: Socket, manner: Manner): void {
         socket.destroy();
         return;
       }
-      const wait = manner === 'slow' ? SLOW : isFleet && !head.startsWith('GET ') ? FLEET_WRITE : latency;
+      const wait =
+        manner === 'slow' ? SLOW_RESPONSE_MS : isFleet && !head.startsWith('GET ') ? FLEET_WRITE_MS : latency;
       if (wait === 0) socket.write(reply);
       else
         answerLater(
@@ -134,24 +134,24 @@ function deliver(socket: Socket, reply: Buffer): void {
 }
 
 function answerLater(wait: number, reply: () => void, refuse: () => void): void {
-  const isSettled = requests > SETTLING;
-  const isRefused = refuses && atOnce >= capacity;
+  const isSettled = requests > WARM_UP_REQUESTS;
+  const isRefused = refuses && inFlight >= capacity;
   if (isSettled) settled.requests++;
   if (isSettled && isRefused) settled.refused++;
   if (isRefused) {
     refuse();
     return;
   }
-  atOnce++;
-  if (isSettled) settled.mostAtOnce = Math.max(settled.mostAtOnce, atOnce);
+  inFlight++;
+  if (isSettled) settled.maxConcurrency = Math.max(settled.maxConcurrency, inFlight);
   const work = (): void => {
     setTimeout(() => {
-      atOnce--;
+      inFlight--;
       reply();
       waiting.shift()?.();
     }, wait);
   };
-  if (atOnce > capacity) waiting.push(work);
+  if (inFlight > capacity) waiting.push(work);
   else work();
 }
 
@@ -166,7 +166,7 @@ function replyTo(head: string, body: Buffer): Buffer {
   if (method === 'POST') {
     const spec = JSON.parse(body.toString()) as AgentSpec;
     if (isFleet) return createInFleet(spec, url.slice(1, api));
-    // Ids are the numbers in the names, for any order of the creates.
+    // The id is derived from the name, so that it does not depend on the order of the creates.
     return add(Number(spec.name.slice('Line '.length)), spec, WORKSPACE_ID);
   }
   if (!path.startsWith(AGENT_PATH)) return emptyList;

@@ -7,13 +7,13 @@ import { userFolder } from '../../src/files/user-folder.ts';
 import type { Manner } from './workload.ts';
 
 export interface Run {
-  /** From the start of the process to its end. */
+  /** The time from the start of the process to its end. */
   readonly seconds: number;
-  /** Largest resident memory, in MiB; only with `memory`. */
+  /** The maximum resident memory in MiB; only with `memory`. */
   readonly mebibytes: number | undefined;
-  /** Seconds of processor time of the process and the system; only with `memory`. */
+  /** User and system time in seconds; only with `memory`. */
   readonly processor: number | undefined;
-  /** Syncs of files, and bytes written to them; only with `memory`. */
+  /** The number of file syncs and of bytes written; only with `memory`. */
   readonly syncs: number | undefined;
   readonly bytes: number | undefined;
   readonly stdout: string;
@@ -24,12 +24,11 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Measures memory and processor time too. This loads a module before the program, so start-up is slower. */
   readonly memory?: boolean;
-  readonly exitCodes?: readonly number[];
 }
 
 const REPORT_MEMORY = path.join(import.meta.dirname, 'report-memory.ts');
 
-/** Runs a script in a Node process of its own. Throws if it fails. */
+/** Runs a script in a new Node process. Throws if it fails. */
 export async function runNode(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
   const report = folder === undefined ? undefined : path.join(folder, 'kilobytes');
@@ -53,11 +52,11 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
   });
   const [exitCode] = (await once(child, 'close')) as [number | null];
   const seconds = (performance.now() - startedAt) / 1000;
-  if (exitCode === null || !(options.exitCodes ?? [0]).includes(exitCode)) {
+  if (exitCode !== 0) {
     throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stderr.slice(-2000)}${stdout.slice(-500)}`);
   }
-  const told = report === undefined ? [] : readFileSync(report, 'utf8').split(' ').map(Number);
-  const [kilobytes, microseconds, syncs, bytes] = told;
+  const figures = report === undefined ? [] : readFileSync(report, 'utf8').split(' ').map(Number);
+  const [kilobytes, microseconds, syncs, bytes] = figures;
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   return {
     seconds,
@@ -72,50 +71,50 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
 interface Figures {
   readonly requests: number;
   readonly byMethod: Readonly<Record<string, number>>;
-  /** Seconds of processor time, since the start. */
+  /** The processor time in seconds since the start. */
   readonly processor: number;
-  /** Without the first 3,000 requests. */
-  readonly settled: { readonly requests: number; readonly refused: number; readonly mostAtOnce: number };
+  /** The figures without the first 3,000 requests. */
+  readonly settled: { readonly requests: number; readonly refused: number; readonly maxConcurrency: number };
 }
 
-/** The requests that a platform serves at once, and what it does with others. */
+/** The number of concurrent requests that a platform serves, and how it treats more. */
 export interface Capacity {
   readonly requests: number;
   readonly beyond: 'refuse' | 'queue';
 }
 
-/** A record that a platform of a fleet created. */
+/** A record that the platform of a fleet created. */
 export interface Created {
   readonly workspaceId: string;
   readonly name: string;
   readonly id: string;
-  /** Whether its client was still there for the answer. */
+  /** True if the response was sent to the client. */
   readonly isAnswered: boolean;
 }
 
 export interface Platform {
   readonly baseUrl: string;
-  /** Of the platforms of a fleet. */
+  /** The base URLs for a fleet, by manner. */
   readonly urls: Readonly<Record<Manner, string>>;
   created(): Promise<readonly Created[]>;
-  /** Since the start or the last reset. */
+  /** Returns the figures since the start or the last reset. */
   figures(): Promise<Figures>;
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The loop that only reads or creates. */
+/** A loop of reads or creates without voxform. */
 export const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
-/** The parser alone. */
+/** The YAML parser without voxform. */
 export const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
 
-/** Makes the next run cold: removes the cache of parsed manifests. */
-export function forget(): void {
+/** Removes the cache of parsed manifests, so that the next run is cold. */
+export function removeManifestCache(): void {
   const caches = userFolder('cache', process.env);
   if (caches !== undefined) rmSync(path.join(caches, 'manifests'), { recursive: true, force: true });
 }
 
-/** An applied project: its state has every agent. */
+/** A project whose state has every agent. */
 export interface Applied {
   readonly agents: number;
   readonly project: string;
@@ -124,7 +123,7 @@ export interface Applied {
 
 const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
 
-/** The minimal platform with this many agents, of one workspace or of a fleet, in a process of its own. */
+/** Starts the minimal platform with this many agents, of one workspace or of a fleet, in a separate process. */
 export async function startPlatform(
   agents: number,
   latencyMilliseconds: number,
@@ -136,37 +135,37 @@ export async function startPlatform(
 ): Promise<Platform> {
   const limits = [requests, beyond, ...(isFleet ? ['fleet'] : [])];
   const child = fork(SERVER, [agents, latencyMilliseconds, ...limits].map(String));
-  const { ports } = await told<{ ports: Record<Manner, number> }>(child);
+  const { ports } = await nextMessage<{ ports: Record<Manner, number> }>(child);
   const urlOf = (manner: Manner): string => `http://127.0.0.1:${ports[manner]}`;
   return {
     baseUrl: urlOf('sound'),
     urls: { sound: urlOf('sound'), slow: urlOf('slow'), failing: urlOf('failing') },
     async created() {
       child.send('created');
-      return told(child);
+      return nextMessage(child);
     },
     async figures() {
       child.send('figures');
-      return told(child);
+      return nextMessage(child);
     },
     async reset() {
       child.send('reset');
-      await told(child);
+      await nextMessage(child);
     },
     async stop() {
-      const gone = once(child, 'exit');
+      const exited = once(child, 'exit');
       child.disconnect();
-      await gone;
+      await exited;
     },
   };
 }
 
-async function told<T>(child: ChildProcess): Promise<T> {
+async function nextMessage<T>(child: ChildProcess): Promise<T> {
   const [message] = await once(child, 'message');
   return message as T;
 }
 
-/** The median; of an even number the better of the two in the middle. */
+/** Returns the median; for an even count, the lower of the two middle values. */
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
@@ -176,7 +175,7 @@ export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** Median seconds of each run. They run in turns, so that a slow machine slows all of them. */
+/** Returns the median seconds of each run. The runs alternate, so that a slow phase of the machine affects all of them. */
 export async function interleaved<Name extends string>(
   rounds: number,
   runs: Readonly<Record<Name, () => Promise<Run>>>,

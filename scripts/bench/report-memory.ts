@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /*
- * Loaded before a program. Writes a report for the bench: the largest resident memory of the process in kilobytes, its processor time in
- * microseconds, and the number of syncs and of written bytes.
+ * A module that is loaded before a program. When the process exits, writes a report for the bench: the maximum resident memory in kilobytes,
+ * the processor time in microseconds, and the number of syncs and of written bytes.
  */
 
 const file = process.env.BENCH_MEMORY_REPORT;

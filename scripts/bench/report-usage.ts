@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /*
- * Loaded before a long-running program. Sends to its parent on request: its processor time in microseconds, and in MiB its resident
- * memory, the largest one, and its heap after a garbage collection.
+ * A module that is loaded before a long-running program. On request, sends to the parent process the processor time in microseconds, and in
+ * MiB the current and the maximum resident memory and the heap after a garbage collection.
  */
 
 setFlagsFromString('--expose-gc');

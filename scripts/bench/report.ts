@@ -1,11 +1,11 @@
 export interface Bench {
-  /** Path of the built command. */
+  /** The path of the built command. */
   readonly bin: string;
   /** An empty folder for projects. */
   readonly folder: string;
-  /** Measurements of each time; the median counts. */
+  /** The number of measurements of each time. The row shows the median. */
   readonly rounds: number;
-  /** Whether to measure a group. */
+  /** Returns true if the group is measured. */
   wants(group: Group): boolean;
   emit(row: Row): void;
 }
@@ -31,7 +31,7 @@ export type Group = (typeof GROUPS)[number];
 export interface Row {
   readonly what: string;
   readonly floor: string;
-  /** In `unit`, by default seconds. */
+  /** A value in `unit`. Default: seconds. */
   readonly floorValue: number | undefined;
   readonly value: number;
   readonly unit?:
@@ -47,11 +47,11 @@ export interface Row {
     | 'records'
     | 'workspaces'
     | 'times';
-  /** Largest ratio to the floor, or without a floor the largest value. */
+  /** The maximum ratio to the floor, or the maximum value if there is no floor. */
   readonly budget: number | undefined;
 }
 
-/** One measured row, as a line of a Markdown table. */
+/** Formats a row as a line of a Markdown table. */
 export function rowText(row: Row): string {
   const { what, floor, floorValue, value, unit = 's', budget } = row;
   const measure = floorValue === undefined ? value : value / floorValue;
@@ -63,7 +63,7 @@ export function rowText(row: Row): string {
   return `| ${[what, floorText, `${figure(value)} ${unit}`, shown, limit, verdict].join(' | ')} |`;
 }
 
-/** Largest resident memory of a run with this many agents, in MiB. */
+/** Returns the maximum resident memory in MiB of a run with this many agents. */
 export function memoryBudget(agents: number): number {
   return agents <= 10_000 ? 400 : 2048;
 }

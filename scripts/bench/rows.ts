@@ -6,9 +6,9 @@ import { exporting } from './exporting.ts';
 import {
   type Applied,
   BARE_LOOP,
-  forget,
   interleaved,
   type Platform,
+  removeManifestCache,
   runNode,
   startPlatform,
   YAML_FLOOR,
@@ -18,7 +18,7 @@ import { projectText, writeProject } from './workload.ts';
 
 const CONCURRENCY = 16;
 
-/** All rows of a project of one size. */
+/** Measures all rows for a project of one size. */
 export async function atSize(bench: Bench, agents: number): Promise<void> {
   const { bin, emit, wants } = bench;
   const rounds = agents > 10_000 ? 1 : bench.rounds;
@@ -62,12 +62,12 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   rmSync(project, { recursive: true, force: true });
 }
 
-/** `validate` without and with a cache, against the parser alone. */
+/** Compares `validate` without and with a cache with the parser alone. */
 async function validating({ emit, rounds }: Bench, { agents, project, voxform }: Applied): Promise<void> {
   const times = await interleaved(rounds, {
     floor: () => runNode([YAML_FLOOR, project]),
     cold: async () => {
-      forget();
+      removeManifestCache();
       return voxform(['validate', '--quiet']);
     },
     warm: () => voxform(['validate', '--quiet']),
@@ -77,7 +77,7 @@ async function validating({ emit, rounds }: Bench, { agents, project, voxform }:
   emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 0.2 });
 }
 
-/** A plan with nothing to do, against the bare loop over the same requests. */
+/** Compares a plan without changes with the bare loop over the same requests. */
 async function planning(
   { emit, rounds }: Bench,
   { agents, project, voxform }: Applied,
@@ -93,7 +93,7 @@ async function planning(
       yaml: () => runNode([YAML_FLOOR, project]),
       warm: () => voxform(flags),
       cold: async () => {
-        forget();
+        removeManifestCache();
         return voxform(flags);
       },
     });
@@ -113,25 +113,25 @@ async function planning(
       budget: latency === 0 ? 1.3 : 1.25,
     });
     if (latency === 0) {
-      await tellMemory(emit, { agents, project, voxform }, flags);
-      await tellRequests(emit, { agents, project, voxform }, { platform, flags });
+      await emitMemory(emit, { agents, project, voxform }, flags);
+      await emitRequests(emit, { agents, project, voxform }, { platform, flags });
     }
   } finally {
     await platform.stop();
   }
 }
 
-async function tellMemory(emit: Bench['emit'], { agents, voxform }: Applied, flags: readonly string[]): Promise<void> {
+async function emitMemory(emit: Bench['emit'], { agents, voxform }: Applied, flags: readonly string[]): Promise<void> {
   const budget = memoryBudget(agents);
   for (const cache of ['warm', 'cold']) {
-    if (cache === 'cold') forget();
+    if (cache === 'cold') removeManifestCache();
     const { mebibytes = Number.NaN } = await voxform(flags, { memory: true });
     const what = `plan ${agents}: memory, ${cache}`;
     emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget });
   }
 }
 
-async function tellRequests(
+async function emitRequests(
   emit: Bench['emit'],
   { agents, voxform }: Applied,
   { platform, flags }: { readonly platform: Platform; readonly flags: readonly string[] },

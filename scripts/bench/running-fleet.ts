@@ -13,30 +13,30 @@ import { FLEET_AGENTS, writeFleetProjects } from './workload.ts';
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 
-/** Runs a second for any number of workspaces: 10,000 workspaces every 5 minutes. */
-const PACE = 10_000 / 300;
+/** The runs per second for any number of workspaces, as for 10,000 workspaces every 5 minutes. */
+const RUNS_PER_SECOND = 10_000 / 300;
 const REPLICAS = 2;
-/** As deploy/kubernetes/fleet starts them: without limits, V8 lets garbage wait while the machine has memory. */
+/** The limits in deploy/kubernetes/fleet. Without limits, V8 collects garbage late on a machine with enough memory. */
 const MEMORY = ['--max-semi-space-size=8', '--max-old-space-size=240'];
 const SERVER =
   '-c fsync=on -c shared_buffers=128MB -c wal_writer_delay=200ms -c shared_preload_libraries=pg_stat_statements';
-/** Milliseconds for a replica to end in order. */
-const PATIENCE = 30_000;
+/** The time that a replica has to shut down. */
+const SHUTDOWN_TIMEOUT_MS = 30_000;
 
 interface FleetForm {
   readonly workspaces: number;
   readonly mode: Mode;
-  /** Base URL of a workspace, by its number. */
+  /** Returns the base URL of a workspace, by its number. */
   urlOf(platform: Platform, workspace: number): string;
 }
 
-/** Two replicas over PostgreSQL, a folder of projects with two workspaces each, and the platform, all on this machine. */
+/** Two replicas, their PostgreSQL database, a folder of projects with two workspaces each, and the platform, all on this machine. */
 export class RunningFleet implements AsyncDisposable {
   readonly figures: FleetFigures;
   readonly platform: Platform;
   readonly replicas: ChildProcess[] = [];
   readonly server: PostgresServer;
-  /** Seconds between two runs of a workspace. */
+  /** The interval between runs of a workspace in seconds. */
   readonly interval: number;
   readonly #bin: string;
   readonly #folder: string;
@@ -45,7 +45,7 @@ export class RunningFleet implements AsyncDisposable {
     const folder = path.join(home, 'fleet');
     const server = await startPostgres(SERVER);
     const platform = await startPlatform(workspaces * FLEET_AGENTS, 0, { isFleet: true });
-    const interval = Math.max(1, Math.round(workspaces / PACE));
+    const interval = Math.max(1, Math.round(workspaces / RUNS_PER_SECOND));
     const fleet = new RunningFleet({ bin, folder, server, platform, interval });
     try {
       await fleet.#begin(workspaces, mode, (workspace) => urlOf(platform, workspace));
@@ -93,7 +93,7 @@ workspaces: { "*": { mode: ${mode}, interval: ${this.interval}s } }
     for (let nth = 0; nth < REPLICAS; nth++) this.startReplica(nth);
   }
 
-  /** Starts it for the first time, or again. */
+  /** Starts or restarts a replica. */
   startReplica(nth: number): void {
     const log = openSync(path.join(this.#cwd(nth), 'log'), 'a');
     this.replicas[nth] = fork(this.#bin, ['fleet', 'serve'], {
@@ -121,7 +121,7 @@ workspaces: { "*": { mode: ${mode}, interval: ${this.interval}s } }
   async [Symbol.asyncDispose](): Promise<void> {
     for (const replica of this.replicas) {
       if (replica.exitCode !== null || replica.signalCode !== null) continue;
-      const timer = setTimeout(() => replica.kill('SIGKILL'), PATIENCE);
+      const timer = setTimeout(() => replica.kill('SIGKILL'), SHUTDOWN_TIMEOUT_MS);
       replica.kill('SIGTERM');
       await once(replica, 'exit');
       clearTimeout(timer);

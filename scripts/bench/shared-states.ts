@@ -7,11 +7,11 @@ import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
 
-/** An apply with a shared or sealed state, against one with a local state. */
+/** Compares an apply with a shared or sealed state with one with a local state. */
 export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents: number): Promise<void> {
   const project = path.join(folder, 'shared');
   const platform = await startPlatform(0, 0);
-  // With syncs, as in production.
+  // Enable syncs, as in production.
   await using database = await startPostgres('-c fsync=on');
   const identity = await generateX25519Identity();
   const recipient = await identityToRecipient(identity);
@@ -23,7 +23,7 @@ export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents:
       BENCH_API_KEY: 'key-of-the-bench',
       STATE_URL: database.url('postgres'),
       STATE_IDENTITY: identity,
-      // A sealed project would replace the cache of the others, and they its own.
+      // Separate caches, because sealed and plain projects replace each other's.
       XDG_CACHE_HOME: path.join(folder, cache),
     };
     const flags = ['--auto-approve', '--allow-large-change', '--quiet'];

@@ -4,7 +4,7 @@ import { interleaved, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { writeProject } from './workload.ts';
 
-/** `--version`, `--help` and a plan of one agent, against an empty script. */
+/** Compares `--version`, `--help` and a plan of one agent with an empty script. */
 export async function startUp({ bin, folder, rounds, emit }: Bench): Promise<void> {
   const project = path.join(folder, 'one');
   const platform = await startPlatform(1, 0);

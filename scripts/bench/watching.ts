@@ -11,24 +11,24 @@ const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 const env = { BENCH_API_KEY: 'key-of-the-bench' };
 
 interface Watched {
-  /** Waits for this many runs. */
+  /** Waits for this many more runs. */
   runs(count: number): Promise<void>;
   usage(): Promise<{ readonly microseconds: number; readonly resident: number; readonly heap: number }>;
 }
 
-/** The cost of an interval without changes, and the growth of memory over 10,000 of them. */
+/** Measures the cost of an interval without changes, and the growth of memory over 10,000 intervals. */
 export async function watching(bench: Bench): Promise<void> {
   const { emit } = bench;
   await watched(bench, AGENTS, async ({ runs, usage }) => {
-    await runs(WARM_UP);
+    await runs(WARM_UP_RUNS);
     const before = await usage();
-    await runs(MEASURED);
+    await runs(MEASURED_RUNS);
     const after = await usage();
     emit({
       what: `watch at rest, ${AGENTS} agents: processor time of an interval`,
       floor: 'loop',
       floorValue: (await loopTime()) * 1000,
-      value: (after.microseconds - before.microseconds) / 1000 / MEASURED,
+      value: (after.microseconds - before.microseconds) / 1000 / MEASURED_RUNS,
       unit: 'ms',
       budget: 2,
     });
@@ -57,29 +57,28 @@ export async function watching(bench: Bench): Promise<void> {
 }
 
 const AGENTS = 1000;
-/** Runs. */
-const WARM_UP = 10;
-const MEASURED = 20;
+const WARM_UP_RUNS = 10;
+const MEASURED_RUNS = 20;
 
-/** Seconds of processor time that the bare loop takes for the requests of one run once it is warm. */
+/** Returns the processor time in seconds of the warm bare loop for the requests of one run. */
 async function loopTime(): Promise<number> {
-  const platform = await startPlatform((WARM_UP + MEASURED) * AGENTS, 0);
+  const platform = await startPlatform((WARM_UP_RUNS + MEASURED_RUNS) * AGENTS, 0);
   const loop = async (runs: number): Promise<number> => {
     const args = [BARE_LOOP, platform.baseUrl, String(runs * AGENTS), '16'];
     return (await runNode(args, { memory: true })).processor ?? Number.NaN;
   };
   try {
-    return ((await loop(WARM_UP + MEASURED)) - (await loop(WARM_UP))) / MEASURED;
+    return ((await loop(WARM_UP_RUNS + MEASURED_RUNS)) - (await loop(WARM_UP_RUNS))) / MEASURED_RUNS;
   } finally {
     await platform.stop();
   }
 }
 
-/** Measures a process that watches a project of this many agents, without pauses between runs. */
+/** Starts a process that watches a project without pauses between runs, and measures it. */
 async function watched(
   { bin, folder }: Bench,
   agents: number,
-  look: (watched: Watched) => Promise<void>,
+  measure: (watched: Watched) => Promise<void>,
 ): Promise<void> {
   const project = path.join(folder, 'watched');
   const platform = await startPlatform(0, 0);
@@ -93,11 +92,11 @@ async function watched(
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   try {
-    await look(watchedBy(child, agents, platform));
+    await measure(watchedBy(child, agents, platform));
   } finally {
-    const gone = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill('SIGTERM');
-    await gone;
+    await exited;
     await platform.stop();
     rmSync(project, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/* Projects of any size: agents with a prompt, about 3 kB a manifest, one file each. */
+/* Generates projects of any size: one file of about 3 kB for each agent. */
 
 export const WORKSPACE_ID = '01JBENCH0WORKSPACE00000001';
 
@@ -70,7 +70,7 @@ ${prompt}
 `;
 }
 
-/** As long as those of the platform. */
+/** Returns an id as long as those of the platform. */
 export function agentId(index: number): string {
   return `01JBENCH${String(index).padStart(18, '0')}`;
 }
@@ -84,16 +84,16 @@ export function agentName(index: number): string {
 }
 
 export const FLEET_AGENTS = 3;
-/** Of a project of a fleet, such as its staging and its production: the same agents, with ids of their own. */
+/** The workspaces of each project in a fleet. They have the same agents, with different ids. */
 export const FLEET_WORKSPACES = ['staging', 'production'] as const;
 
-/** An agent of a fleet by its number, counted through all workspaces. */
+/** Returns an agent of a fleet, by its number across all workspaces. */
 export function fleetAgent(number: number): { readonly spec: AgentSpec; readonly workspaceId: string } {
   const workspace = Math.floor(number / FLEET_AGENTS);
   return { spec: agentSpec(fleetSpecOf(number)), workspaceId: fleetWorkspaceId(workspace) };
 }
 
-/** The number of its spec. Workspaces of one project share specs. */
+/** Returns the number of an agent's spec. The workspaces of a project share specs. */
 export function fleetSpecOf(number: number): number {
   const project = Math.floor(number / FLEET_AGENTS / FLEET_WORKSPACES.length);
   return project * FLEET_AGENTS + (number % FLEET_AGENTS);
@@ -103,11 +103,11 @@ export function fleetWorkspaceId(workspace: number): string {
   return `01JBENCH0WORKSPACE${String(workspace).padStart(8, '0')}`;
 }
 
-/** How a platform answers: the slow one after seconds, the failing one often with an error or not at all. */
+/** How a platform responds: normally, after seconds, or often with an error or not at all. */
 export const MANNERS = ['sound', 'slow', 'failing'] as const;
 export type Manner = (typeof MANNERS)[number];
 
-/** Of the platform of a project's workspaces, where 1 % of them is not sound. */
+/** Returns the manner of the platform of a project. 1 % of the platforms are slow or failing. */
 export function mannerOf(project: number): Manner {
   const nth = project % 200;
   return nth === 50 ? 'slow' : nth === 150 ? 'failing' : 'sound';
@@ -125,14 +125,14 @@ export function writeFleetProjects(folder: string, workspaces: number, urlOf: (w
     for (let agent = 0; agent < FLEET_AGENTS; agent++)
       writeFileSync(fleetManifest(folder, project, agent), manifestText(project * FLEET_AGENTS + agent));
     const settings = fleetWorkspaces(project).map((workspace, nth) => {
-      const place = `base_url: "${urlOf(workspace)}", workspace_id: ${fleetWorkspaceId(workspace)}`;
-      return `  ${FLEET_WORKSPACES[nth]}: { ${place}, api_key: { $secret: BENCH_API_KEY } }`;
+      const connection = `base_url: "${urlOf(workspace)}", workspace_id: ${fleetWorkspaceId(workspace)}`;
+      return `  ${FLEET_WORKSPACES[nth]}: { ${connection}, api_key: { $secret: BENCH_API_KEY } }`;
     });
     writeFileSync(path.join(own, 'voxform.yaml'), `version: 1\nworkspaces:\n${settings.join('\n')}\n`);
   }
 }
 
-/** Of a workspace, by its number. */
+/** Returns the address of a workspace, by its number. */
 export function fleetAddress(workspace: number): string {
   const { length } = FLEET_WORKSPACES;
   return `clients/${fleetProject(Math.floor(workspace / length))}:${FLEET_WORKSPACES[workspace % length]}`;
@@ -150,7 +150,7 @@ export function fleetManifest(folder: string, project: number, agent: number): s
 export function writeProject(folder: string, agents: number, baseUrl: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  // A thousand files a folder, as people would split them.
+  // A thousand files in each folder, as people would split them.
   for (let index = 0; index < agents; index++) {
     const part = path.join(folder, 'manifests', `part-${Math.floor(index / 1000)}`);
     if (index % 1000 === 0) mkdirSync(part, { recursive: true });

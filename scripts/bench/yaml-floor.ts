@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 
 /*
- * The floor of parsing: every manifest of a project read and parsed by the yaml package, and made plain data.
+ * The floor for parsing: reads every manifest of a project, and converts it to plain data with the yaml package.
  *   node yaml-floor.ts FOLDER
  */
 
