@@ -4,7 +4,7 @@ import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 
-/* Builds dist/: the command and the library as JavaScript, and the types of the library in one file, with those of zod that they use. */
+/* Builds dist/: the command and the library as JavaScript, and the types of the library, with the zod types that they use, in one file. */
 
 const root = path.resolve(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');

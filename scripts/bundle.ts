@@ -8,8 +8,9 @@ import { licencesOf, packageIn } from './licences.ts';
  * Bundles the sources as JavaScript in chunks, so that a command opens no file that it does not use. Dependencies in package.json stay
  * outside. All other packages are bundled, with their licences.
  *   node scripts/bundle.ts FOLDER [--executable | PART...]
- * A part is a file under src/ that is also available by its own name, for tests: `cli/run`.
- * With --executable, writes the chunks of the one-file executable, which can load only CommonJS: all in one folder, without the library.
+ * A part, such as `cli/run`, is a file under src/ that tests import by its own name.
+ * With --executable, writes the chunks of the one-file executable in one folder, as CommonJS, which is all that it can load, and without
+ * the library.
  */
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -23,8 +24,7 @@ const all = Object.keys({ ...dependencies, ...optionalDependencies });
 const outside = isExecutable ? all.filter((name) => name !== 'croner') : all;
 
 /**
- * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its
- * promises, `node:util` the worker threads.
+ * Reads only the used members of Node's built-in modules. An import reads all members, and some of them load a dozen more modules.
  */
 const onlyUsedMembers: Plugin = {
   name: 'only-used-members',
@@ -34,7 +34,7 @@ const onlyUsedMembers: Plugin = {
     if (importer.includes('/node_modules/') && !isOfCommander) return undefined;
     if (kind !== 'import-statement' || !isBuiltin(id) || importer.startsWith('\0')) return undefined;
     const name = id.startsWith('node:') ? id : `node:${id}`;
-    // commander needs it for commands in separate programs, which voxform has not. It would load the network.
+    // commander uses child_process only for commands in separate programs, which voxform does not have. The module loads Node's network code.
     const isNeeded = name !== 'node:child_process' || !isOfCommander;
     return { id: `\0${isNeeded ? name : 'nothing'}`, moduleSideEffects: false };
   },
@@ -52,8 +52,8 @@ const onlyUsedMembers: Plugin = {
 };
 
 /**
- * Parts of undici that are not used: HTTP/2, which the pool does not allow and which loads TLS for plain addresses too; forms; and Node's
- * `http` and `assert`, which load a dozen modules: it needs only a number of the one, and the other if an assertion fails.
+ * Replacements for parts of undici that are not used: HTTP/2, which the pool does not allow and which loads TLS even for plain addresses;
+ * forms; and Node's `http` and `assert`, which load a dozen modules. undici needs one number of `http`, and `assert` only for failures.
  */
 const notForUndici: Readonly<Record<string, string>> = {
   './client-h2.js': '',
@@ -62,7 +62,7 @@ const notForUndici: Readonly<Record<string, string>> = {
   '../web/webidl': '',
   'node:http': 'exports.maxHeaderSize = 16384;',
   'node:assert':
-    'module.exports = (holds, why) => { if (!holds) process.getBuiltinModule("node:assert")(holds, why); };',
+    'module.exports = (holds, message) => { if (!holds) process.getBuiltinModule("node:assert")(holds, message); };',
 };
 const leanUndici: Plugin = {
   name: 'lean-undici',
@@ -71,7 +71,7 @@ const leanUndici: Plugin = {
   load: (id) => (id.startsWith('\0undici:') ? notForUndici[id.slice('\0undici:'.length)] : undefined),
 };
 
-/** The MCP server validates answers to its questions with ajv. voxform asks none, and zod checks the arguments of tools. */
+/** The MCP server validates responses to elicitations with ajv. voxform sends none, and zod checks the arguments of tools. */
 const leanMcp: Plugin = {
   name: 'lean-mcp',
   resolveId: (id) => (id === '@modelcontextprotocol/server/_shims' ? '\0mcp-shims' : undefined),
@@ -81,7 +81,7 @@ const leanMcp: Plugin = {
       : undefined,
 };
 
-/** Puts the stylesheets and scripts of pages into the code that reads them. */
+/** Inlines the stylesheets and scripts of pages into the code that reads them. */
 const filesOfPages: Plugin = {
   name: 'files-of-pages',
   transform: (code, id) =>
@@ -96,7 +96,7 @@ const packagesInside: Plugin = {
   transform: (code) => code.replaceAll('createRequire(import.meta.url)(', 'require('),
 };
 
-/** All modules that a source loads, by its module id. */
+/** The modules that a source loads, by its path. */
 const loadedWith = new Map<string, ReadonlySet<string>>();
 
 function isLoadedWith(source: string, id: string, chunking: ChunkingContext): boolean {
@@ -111,8 +111,8 @@ function isLoadedWith(source: string, id: string, chunking: ChunkingContext): bo
 }
 
 /**
- * Modules that are needed together are in one file, because opening a file takes longer than reading it: a module goes into the first
- * group whose sources all load it.
+ * Groups of modules that are loaded together. Each becomes one file, because opening a file takes longer than reading it. A module goes
+ * into the first group whose sources all load it.
  */
 const together: readonly { readonly name: string; readonly sources: readonly string[] }[] = [
   { name: 'start', sources: ['cli/start.ts'] },
@@ -145,10 +145,10 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
-  // The paths of packages would differ where their folder is a link.
+  // Resolved links would change the paths of packages.
   resolve: { symlinks: false },
   plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers, ...(isExecutable ? [packagesInside] : [])],
-  // undici's parser as in Node, without the experimental one.
+  // Use the same undici parser as Node, not the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
   treeshake: { propertyReadSideEffects: false },
@@ -159,10 +159,10 @@ const { output } = await bundle.write({
   cleanDir: true,
   ...(isExecutable
     ? { format: 'cjs', dynamicImportInCjs: false, entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' }
-    : // Node looks for no package.json where the name tells the format.
+    : // For .mjs files, Node does not search for a package.json.
       { format: 'esm', chunkFileNames: 'chunks/[name]-[hash].mjs' }),
   comments: false,
-  // Text beyond ASCII would make Node decode the whole file, and keep it in twice the memory.
+  // With other characters, Node would decode the whole file and use twice the memory.
   charset: 'ascii',
   codeSplitting: {
     groups: [{ debugName: 'together', name: chunkOf, includeDependenciesRecursively: false }],

@@ -8,10 +8,10 @@ import { agent, documents, number, webhook } from './torture/manifests.ts';
 import { killProcesses, type RunningProcess } from './torture/processes.ts';
 
 /*
- * Serves a fleet of 30 workspaces, each with a platform of its own, and kills a process half-way: one of two over a PostgreSQL, and
- * the only one over the embedded database. The exit code is 1 where a workspace does not end as declared, or a record is there twice.
+ * Serves a fleet of 30 workspaces, each with its own platform, and kills a process halfway: one of two with PostgreSQL, then the only one
+ * with the embedded database. The exit code is 1 if a workspace does not match its manifests in the end, or a record exists twice.
  *   npm run demo:fleet -- [--workspaces N] [--runs N] [--impatient] [--main FILE]
- * An impatient one sets the clock forward where processes wait until a dead one was silent for long enough.
+ * With --impatient, moves the times in the database back instead of waiting until the killed process counts as dead.
  */
 
 const { values } = parseArgs({
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 const COUNT = Number(values.workspaces);
 const RUNS = Number(values.runs);
-const DEADLINE = 180_000;
+const DEADLINE_MS = 180_000;
 const projects = Array.from({ length: COUNT }, (_, index) => `client-${String(index + 1).padStart(2, '0')}`);
 const PER_WORKSPACE = { agents: 2, webhooks: 1, numbers: 1 };
 
@@ -41,31 +41,31 @@ for (const [signal, code] of [
 try {
   await using postgres = await startPostgres();
   await using shared = await openGround(postgres.url('postgres'));
-  say(`${COUNT} workspaces, two processes over one PostgreSQL. Nothing is on the platforms yet.`);
+  say(`${COUNT} workspaces, two processes with one PostgreSQL database. The platforms are empty.`);
   const [first, second] = [serve(shared), serve(shared)];
-  await killHalfWay(shared, { processes: [first, second], victim: first });
+  await killHalfway(shared, { processes: [first, second], victim: first });
   await using alone = await openGround();
   say(
-    'The other process takes over what that one had begun, once it was silent for 30 seconds. Meanwhile the same with the embedded database: one process, killed and started again.',
+    'The other process takes over 30 seconds after the last heartbeat. Meanwhile, the same with the embedded database: one process, which is killed and restarted.',
   );
   const only = serve(alone);
-  await killHalfWay(alone, { processes: [only], victim: only });
+  await killHalfway(alone, { processes: [only], victim: only });
   const again = serve(alone);
   await again.waitForOutput('serving the fleet');
   for (const [ground, title] of [
-    [shared, 'PostgreSQL, with the process that is left'],
-    [alone, 'The embedded database, with the process that was started again'],
+    [shared, 'PostgreSQL, with the remaining process'],
+    [alone, 'The embedded database, with the restarted process'],
   ] as const) {
     await inSync(ground);
     say(`${title}:`);
     await showStatus(ground);
-    isAsDeclared(ground);
+    checkRecords(ground);
   }
   for (const { child, ended } of [second, again]) {
     child.kill('SIGTERM');
     await ended;
   }
-  say(`All ${2 * COUNT} workspaces are as declared, and no record is there twice.`);
+  say(`All ${2 * COUNT} workspaces match their manifests, and no record exists twice.`);
 } catch (error) {
   process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
@@ -91,16 +91,16 @@ function serve(ground: FleetGround): RunningProcess {
   return ground.serve();
 }
 
-interface Killing {
+interface KillOptions {
   readonly processes: readonly RunningProcess[];
   readonly victim: RunningProcess;
 }
 
 /**
- * Kills it when half of the workspaces are there and it has begun as many others as it may. None of its requests creates anything
- * at that moment: what became of one that does, voxform would ask a person.
+ * Kills a process when half of the workspaces are applied and the maximum number of others is in progress. No create is in flight then,
+ * because a person would have to resolve an unknown create.
  */
-async function killHalfWay(ground: FleetGround, { processes, victim }: Killing): Promise<void> {
+async function killHalfway(ground: FleetGround, { processes, victim }: KillOptions): Promise<void> {
   const gate = Promise.withResolvers<void>();
   const half = Math.floor(COUNT / 2);
   const admitted = new Set<string>();
@@ -112,9 +112,9 @@ async function killHalfWay(ground: FleetGround, { processes, victim }: Killing):
     await gate.promise;
     return undefined;
   };
-  const most = RUNS * processes.length;
-  await until(() => doneIn(ground) === half && waiting.size === most, 'half of the workspaces to be there');
-  write(`${half} workspaces are as declared, runs of ${most} others are under way.\n`);
+  const maxRuns = RUNS * processes.length;
+  await until(() => doneIn(ground) === half && waiting.size === maxRuns, 'half of the workspaces to be applied');
+  write(`${half} workspaces match their manifests, runs of ${maxRuns} others are in progress.\n`);
   write(`\n$ kill -KILL ${victim.child.pid}\n`);
   victim.child.kill('SIGKILL');
   await victim.ended;
@@ -124,12 +124,13 @@ async function killHalfWay(ground: FleetGround, { processes, victim }: Killing):
 }
 
 async function inSync(ground: FleetGround): Promise<void> {
-  await until(() => doneIn(ground) === COUNT, 'every workspace to be as declared');
-  const began = Date.now();
+  await until(() => doneIn(ground) === COUNT, 'every workspace to match its manifests');
+  const startedAt = Date.now();
   for (;;) {
     const { counts } = await ground.status();
     if (counts['in-sync'] === COUNT) return;
-    if (Date.now() - began > DEADLINE) throw new Error(`after ${DEADLINE / 1000} s: ${JSON.stringify(counts)}`);
+    if (Date.now() - startedAt > DEADLINE_MS)
+      throw new Error(`after ${DEADLINE_MS / 1000} s: ${JSON.stringify(counts)}`);
     await pause(1000);
   }
 }
@@ -141,10 +142,10 @@ async function showStatus(ground: FleetGround): Promise<void> {
   if (code !== 0) throw new Error('not every workspace is in sync');
 }
 
-function isAsDeclared(ground: FleetGround): void {
+function checkRecords(ground: FleetGround): void {
   const counts = { agents: 0, webhooks: 0, numbers: 0 };
   for (const [project, { world }] of ground.platforms) {
-    if (!isDone(ground, project)) throw new Error(`${project} is not as declared`);
+    if (!isDone(ground, project)) throw new Error(`${project} does not match its manifests`);
     for (const name of ['agents', 'webhooks', 'numbers'] as const) counts[name] += world[name].size;
   }
   const { agents, webhooks, numbers } = counts;
@@ -162,10 +163,10 @@ function isDone({ platforms }: FleetGround, project: string): boolean {
   );
 }
 
-async function until(holds: () => boolean, what: string): Promise<void> {
-  const began = Date.now();
-  while (!holds()) {
-    if (Date.now() - began > DEADLINE) throw new Error(`waited ${DEADLINE / 1000} s for ${what}`);
+async function until(condition: () => boolean, description: string): Promise<void> {
+  const startedAt = Date.now();
+  while (!condition()) {
+    if (Date.now() - startedAt > DEADLINE_MS) throw new Error(`waited ${DEADLINE_MS / 1000} s for ${description}`);
     await pause(50);
   }
 }

@@ -1,6 +1,6 @@
 export const WIDTH = 80;
 
-/** A remark of the demo, set off from what the commands print. */
+/** Prints a comment of the demo, separated from the output of the commands. */
 export function say(text: string): void {
   const lines = ['\n#'];
   for (const word of text.split(' ')) {

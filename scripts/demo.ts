@@ -8,10 +8,9 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { say, WIDTH, write } from './demo-text.ts';
 
 /*
- * Shows what voxform does, on the quickstart example and with the emulator as the platform. Every step is checked: the
- * exit code is 1 where one does not do what it should.
+ * Demonstrates voxform with the quickstart example and the emulator. Checks every step: the exit code is 1 if a step fails.
  *   npm run demo -- [--main FILE]
- * The command is run from source unless another script of it is given.
+ * Default of --main: the command from source.
  */
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -28,8 +27,8 @@ const POLICIES = `policies:
 
 interface Step {
   readonly exitCode: number;
-  /** Found in what the command prints. */
-  readonly says: RegExp;
+  /** Matches the output of the command. */
+  readonly output: RegExp;
 }
 
 interface Platform {
@@ -54,9 +53,7 @@ try {
   writeFileSync(path.join(project, 'policies.yaml'), POLICIES);
   platform = await startPlatform();
   await demonstrate(platform.url);
-  say(
-    'The draft is as the manifests say. One step is left: publish the agent in the dashboard, because the API cannot.',
-  );
+  say('The draft matches the manifests. One step remains: publish the agent in the dashboard, because the API cannot.');
 } catch (error) {
   process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
@@ -67,39 +64,39 @@ try {
 
 async function demonstrate(url: string): Promise<void> {
   say('A project is a folder with a voxform.yaml. First, everything that can be checked offline.');
-  await voxform(['validate'], { exitCode: 0, says: /Valid/ });
+  await voxform(['validate'], { exitCode: 0, output: /Valid/ });
 
-  say('Policies are rules of your team: apply refuses what they deny.');
+  say('Policies are rules of your team. An apply refuses the changes that they deny.');
   write(`\n$ cat policies.yaml\n${POLICIES}`);
   await voxform(['validate', '--policy', 'policies.yaml'], {
     exitCode: 1,
-    says: /webhooks\.yaml.*has-a-team/,
+    output: /webhooks\.yaml.*has-a-team/,
   });
 
   say('What would an apply do? A plan changes nothing.');
-  await voxform(['plan'], { exitCode: 0, says: /3 to create/ });
+  await voxform(['plan'], { exitCode: 0, output: /3 to create/ });
 
-  say('Do it. Without a terminal to ask, --auto-approve says yes.');
-  await voxform(['apply', '--auto-approve'], { exitCode: 0, says: /3 created/ });
+  say('Apply it. --auto-approve skips the confirmation, which needs a terminal.');
+  await voxform(['apply', '--auto-approve'], { exitCode: 0, output: /3 created/ });
 
   say('Plan again: there is nothing to do.');
-  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, says: /No changes/ });
+  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, output: /No changes/ });
 
-  const agent = await only(url, 'agents');
-  say('Now somebody changes the agent behind the back of Git.');
+  const agent = await agentId(url);
+  say('Now somebody changes the agent in the dashboard.');
   const edit = { llm_config: { temperature: 0.9 }, prompt_config: { welcome_message: 'Yes?' } };
   await inDashboard(url, { method: 'PATCH', path: `agents/${agent}`, body: edit });
 
-  say('drift tells what changed since the last apply, and exits with 2 because something did.');
-  await voxform(['drift'], { exitCode: 2, says: /temperature/ });
+  say('drift lists the changes since the last apply, and exits with 2 if there are any.');
+  await voxform(['drift'], { exitCode: 2, output: /temperature/ });
 
-  say('The plan puts it right.');
-  await voxform(['plan'], { exitCode: 0, says: /1 to update/ });
-  await voxform(['apply', '--auto-approve'], { exitCode: 0, says: /1 updated/ });
-  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, says: /No changes/ });
+  say('The plan reverts the change.');
+  await voxform(['plan'], { exitCode: 0, output: /1 to update/ });
+  await voxform(['apply', '--auto-approve'], { exitCode: 0, output: /1 updated/ });
+  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, output: /No changes/ });
 }
 
-/** Runs the command in the project, shows what it prints, and throws where it does not do what the step says. */
+/** Runs a command in the project, and prints its output. Throws if the exit code or the output differs from the step. */
 async function voxform(args: readonly string[], step: Step): Promise<void> {
   write(`\n$ voxform ${args.join(' ')}\n`);
   const child = spawn(process.execPath, [main, ...args], {
@@ -118,8 +115,8 @@ async function voxform(args: readonly string[], step: Step): Promise<void> {
   if (exitCode !== step.exitCode) {
     throw new Error(`voxform ${args[0]} ended with ${exitCode}, not ${step.exitCode}`);
   }
-  if (!step.says.test(stripVTControlCharacters(text))) {
-    throw new Error(`voxform ${args[0]} does not say ${step.says}`);
+  if (!step.output.test(stripVTControlCharacters(text))) {
+    throw new Error(`voxform ${args[0]} does not print ${step.output}`);
   }
 }
 
@@ -161,29 +158,29 @@ async function stopPlatform(running: Platform | undefined): Promise<void> {
 }
 
 interface DashboardRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'PATCH';
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** Does by HTTP what a person does in the platform's dashboard. */
-async function inDashboard(url: string, { method, path: place, body }: DashboardRequest): Promise<unknown> {
-  if (method !== 'GET') write(`\n  ${method} /__emulator/${place}\n  ${JSON.stringify(body)}\n`);
-  const answer = await fetch(`${url}/__emulator/${place}`, {
+/** Sends an action of the platform's dashboard to the emulator. */
+async function inDashboard(url: string, { method, path: name, body }: DashboardRequest): Promise<unknown> {
+  if (method !== 'GET') write(`\n  ${method} /__emulator/${name}\n  ${JSON.stringify(body)}\n`);
+  const response = await fetch(`${url}/__emulator/${name}`, {
     method,
     headers: { 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  if (!answer.ok) throw new Error(`${method} ${place}: ${answer.status} ${await answer.text()}`);
-  return ((await answer.json()) as { readonly data: unknown }).data;
+  if (!response.ok) throw new Error(`${method} ${name}: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { readonly data: unknown }).data;
 }
 
-/** The id of the one record of a collection. */
-async function only(url: string, collection: 'agents'): Promise<string> {
+/** Returns the id of the only agent. */
+async function agentId(url: string): Promise<string> {
   const { records } = (await inDashboard(url, { method: 'GET', path: 'world' })) as {
     readonly records: Readonly<Record<string, readonly { readonly id: string }[]>>;
   };
-  const [record, ...others] = records[collection] ?? [];
-  if (record === undefined || others.length > 0) throw new Error(`expected one of the ${collection}`);
+  const [record, ...others] = records.agents ?? [];
+  if (record === undefined || others.length > 0) throw new Error('expected exactly one agent');
   return record.id;
 }

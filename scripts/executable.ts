@@ -16,20 +16,20 @@ import { packageFiles } from '../src/version.ts';
 import { packageIn } from './licences.ts';
 
 /*
- * Builds the one-file executable: Node with the bundle and the files of the package inside, the same bytes each time.
+ * Builds the one-file executable: Node with the bundle and the files of the package inside. The build is reproducible.
  *   node scripts/executable.ts [TARGET] [FILE]
  */
 
 /**
- * The SHA-256 of Node's own file for each target, in the package `node-TARGET` with the version of the package `node`. Apple runs only
- * signed files, and there is no package of this version for it.
+ * The SHA-256 of the Node binary for each target, from the package `node-TARGET` in the version of the package `node`. There is none for
+ * macOS, which runs only signed files.
  */
 const NODES: Readonly<Record<string, string>> = {
   'linux-x64': '7fde7b8afa198da66257f42ee2001d874c7355631e6d1579a5fb5ef1f246df4c',
   'linux-arm64': '0f8949d1028f6d61506b2d5bc57e7e6fe893d7b1997509b7847294fc9c616584',
 };
 
-/** Where Node's file says whether something was added to it. */
+/** The marker in the Node binary that postject flips. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -47,7 +47,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The files that the loader runs, by name. */
+/** Returns the files that the loader runs, by name. */
 function chunks(): Record<string, string> {
   const built = path.join(folder, 'chunks');
   const run = (...args: readonly string[]) => execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
@@ -56,7 +56,7 @@ function chunks(): Record<string, string> {
     const code = readFileSync(path.join(built, name), 'utf8');
     writeFileSync(path.join(built, name), `(function (exports, require, module, __filename) {${code}\n})`);
   }
-  // Another processor would refuse the cache.
+  // The code cache is valid only for the processor that wrote it.
   if (target === own) {
     const args = ['--random-seed=1', path.join(scripts, 'code-cache.cjs'), built];
     execFileSync(process.execPath, args, { cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -69,7 +69,7 @@ function program(start: string): string {
   return `${readFileSync(path.join(scripts, 'loader.cjs'), 'utf8')}\n${start}\n`;
 }
 
-/** The files of the package that commands read, by path. */
+/** Returns the files of the package that commands read, by path. */
 function packagedFiles(): Record<string, string> {
   const folders = ['schemas', 'completions', 'ci', 'examples/quickstart', 'docs'];
   const files = folders.flatMap((each) => packageFiles(each).map((name) => `${each}/${name}`));
@@ -80,36 +80,36 @@ function packagedFiles(): Record<string, string> {
 function writeExecutable(assets: Readonly<Record<string, string>>): void {
   writeFileSync(path.join(folder, 'main.cjs'), program("load('start.cjs').start(process);"));
   const settings = {
-    // The executable names this path.
+    // The executable contains this path, so it must not be a temporary one.
     main: 'main.cjs',
     output: 'blob',
     assets,
     disableExperimentalSEAWarning: true,
-    // NODE_OPTIONS is for programs that are visibly Node. The files that it loads may not exist where the executable runs.
+    // Ignore NODE_OPTIONS: users do not expect it to affect voxform, and the files that it loads may not exist.
     execArgvExtension: 'none',
   };
   writeFileSync(path.join(folder, 'config.json'), JSON.stringify(settings));
   const run = (...args: readonly string[]) => execFileSync(process.execPath, args, { cwd: folder, stdio: 'pipe' });
   run('--experimental-sea-config', 'config.json');
   const built = path.join(folder, 'executable');
-  copyFileSync(node(), built);
+  copyFileSync(nodeBinary(), built);
   const postject = path.join(root, 'node_modules', 'postject', 'dist', 'cli.js');
   run(postject, built, 'NODE_SEA_BLOB', 'blob', '--sentinel-fuse', FUSE);
   chmodSync(built, 0o755);
   copyFileSync(built, file);
 }
 
-/** Node's own file for the target: the installed one, or from the registry. */
-function node(): string {
+/** Returns the path of the Node binary for the target: the installed one, or one from the registry. */
+function nodeBinary(): string {
   const { version } = packageIn(path.join(root, 'node_modules', 'node'));
   if (process.version !== `v${version}`) throw new Error(`build with Node ${version}, which npm run takes`);
-  const binary = target === own ? process.execPath : downloaded(`node-${target}@${version}`);
+  const binary = target === own ? process.execPath : download(`node-${target}@${version}`);
   const sha256 = createHash('sha256').update(readFileSync(binary)).digest('hex');
   if (sha256 !== expected) throw new Error(`${binary} has the SHA-256 ${sha256}, not ${expected}`);
   return binary;
 }
 
-function downloaded(name: string): string {
+function download(name: string): string {
   execFileSync('npm', ['pack', name, '--silent'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   const packed = readdirSync(folder).find((each) => each.endsWith('.tgz')) ?? '';
   execFileSync('tar', ['-xzf', packed, 'package/bin/node'], { cwd: folder });

@@ -4,9 +4,8 @@ import { FuzzGround } from '../test/trust/fuzz-ground.ts';
 import { faultOf, targets } from '../test/trust/fuzz-targets.ts';
 
 /*
- * The long form of test/trust/fuzz.test.ts: npm run fuzz [-- RUNS [SEED [TARGET]]]. It feeds damaged manifests, project files, states,
- * journals, saved plans and answers to whole commands, in a process that ends when its heap grows over 512 MB, and prints what
- * it tried and what went wrong.
+ * The long form of test/trust/fuzz.test.ts: npm run fuzz [-- RUNS [SEED [TARGET]]]. Runs whole commands on damaged manifests, project files,
+ * states, journals, saved plans and responses, in a process with a heap limit of 512 MB. Prints the number of inputs and the faults.
  */
 
 const HEAP_MEGABYTES = 512;
@@ -23,12 +22,12 @@ else {
     'child',
   ];
   const { status, signal } = spawnSync(process.execPath, args, { stdio: 'inherit' });
-  if (signal !== null) say(`The campaign died of ${signal}: most likely of its heap.`);
+  if (signal !== null) say(`The process was killed by ${signal}, probably because of its heap limit.`);
   process.exitCode = status ?? 1;
 }
 
 async function campaign(runs: number, seed: number): Promise<number> {
-  say(`${runs} runs a target, seed ${seed}, heap at most ${HEAP_MEGABYTES} MB`);
+  say(`${runs} runs per target, seed ${seed}, heap at most ${HEAP_MEGABYTES} MB`);
   await using ground = await FuzzGround.open();
   let faults = 0;
   for (const { name, attempts } of targets) {
@@ -42,7 +41,7 @@ async function campaign(runs: number, seed: number): Promise<number> {
     say(`${name}: ${outcome.numRuns} tried, ${outcome.failed ? 'FAILED' : 'no fault'}, ${memory} MB resident at most`);
     if (!outcome.failed) continue;
     faults++;
-    say(`  again with: npm run fuzz -- ${runs} ${seed} ${JSON.stringify(name)}`);
+    say(`  to repeat: npm run fuzz -- ${runs} ${seed} ${JSON.stringify(name)}`);
     const { errorInstance } = outcome;
     say(`  ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`);
     say(`  input: ${fc.stringify(outcome.counterexample).slice(0, 3_000)}`);

@@ -13,26 +13,26 @@ interface PackageFile {
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The licences of the packages inside a bundle. */
+/** Returns the licences of the packages in a bundle. */
 export function licencesOf(output: readonly (OutputChunk | OutputAsset)[]): string {
   const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
   const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []));
   const namesByText = new Map<string, string[]>();
-  for (const taken of [...folders].sort()) {
-    const { name, version, license } = packageIn(taken);
-    const text = licenceIn(taken)?.trim();
-    if (text === undefined) throw new Error(`${name} comes without a licence`);
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = packageIn(folder);
+    const text = licenceIn(folder)?.trim();
+    if (text === undefined) throw new Error(`${name} has no licence`);
     namesByText.set(text, [...(namesByText.get(text) ?? []), `${name} ${version} (${license})`]);
   }
   const texts = [...namesByText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`);
   return `Packages that are part of these files:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
-function licenceIn(taken: string): string | undefined {
-  const { license, author } = packageIn(taken);
+function licenceIn(folder: string): string | undefined {
+  const { license, author } = packageIn(folder);
   const read = (name: RegExp) => {
-    const file = readdirSync(taken).find((entry) => name.test(entry));
-    return file && readFileSync(path.join(taken, file), 'utf8');
+    const file = readdirSync(folder).find((entry) => name.test(entry));
+    return file && readFileSync(path.join(folder, file), 'utf8');
   };
   const own = read(/^licen[cs]e/i);
   if (own !== undefined) return own;
@@ -44,6 +44,6 @@ function licenceIn(taken: string): string | undefined {
   return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
 }
 
-export function packageIn(taken: string): PackageFile {
-  return JSON.parse(readFileSync(path.join(taken, 'package.json'), 'utf8')) as PackageFile;
+export function packageIn(folder: string): PackageFile {
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as PackageFile;
 }

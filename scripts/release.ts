@@ -19,7 +19,8 @@ import { packageIn } from './licences.ts';
 /*
  * Builds the files of a release from the last commit, and publishes nothing:
  *   node scripts/release.ts [FOLDER] [--tag TAG]
- * The tag must be on that commit, and name the version of package.json, which CHANGELOG.md must have. Without a tag, it is a rehearsal.
+ * The tag must be on that commit and match the version in package.json, and CHANGELOG.md must have that version. Without a tag, the build
+ * is a rehearsal.
  */
 
 /** A problem that the user can fix. */
@@ -28,7 +29,7 @@ class Refusal extends Error {}
 const root = path.resolve(import.meta.dirname, '..');
 const TARGETS = ['linux-x64', 'linux-arm64'];
 
-// Packed files keep their modes.
+// Packed files keep their modes, so do not depend on the user's umask.
 process.umask(0o022);
 try {
   const { values, positionals } = parseArgs({ options: { tag: { type: 'string' } }, allowPositionals: true });
@@ -40,12 +41,12 @@ try {
 }
 
 function release(folder: string, tag: string | undefined): void {
-  if (isFilled(folder)) throw new Refusal(`${folder} is not an empty folder: remove it, or name another one`);
+  if (isNotEmpty(folder)) throw new Refusal(`${folder} is not an empty folder: remove it, or name another one`);
   mkdirSync(path.dirname(folder), { recursive: true });
   const temporary = mkdtempSync(`${folder}.`);
   const [clone, files] = [path.join(temporary, 'clone'), path.join(temporary, 'files')];
   try {
-    // Without changes that are not committed.
+    // Excludes uncommitted changes.
     run('git', ['clone', '--quiet', '--shared', '--config', 'advice.detachedHead=false', root, clone], temporary);
     const { version } = packageIn(clone);
     if (tag !== undefined) checkTag(tag, version, clone);
@@ -57,7 +58,7 @@ function release(folder: string, tag: string | undefined): void {
     const sums = readdirSync(files).map((name) => `${sha256(path.join(files, name))}  ${name}\n`);
     writeFileSync(path.join(files, 'SHA256SUMS'), sums.sort(byName).join(''));
     writeFileSync(path.join(files, 'NOTES.md'), notes);
-    if (isFilled(folder)) throw new Refusal(`${folder} was filled meanwhile`);
+    if (isNotEmpty(folder)) throw new Refusal(`${folder} is no longer empty`);
     renameSync(files, folder);
     process.stdout.write(sums.join(''));
   } finally {
@@ -65,7 +66,7 @@ function release(folder: string, tag: string | undefined): void {
   }
 }
 
-function isFilled(folder: string): boolean {
+function isNotEmpty(folder: string): boolean {
   return existsSync(folder) && readdirSync(folder).length > 0;
 }
 
@@ -76,7 +77,7 @@ function checkTag(tag: string, version: string, clone: string): void {
   if (!tags.includes(tag)) throw new Refusal(`the tag ${tag} is not on the last commit`);
 }
 
-/** The part of the changelog on a version, or on what is not released. */
+/** Returns the section of the changelog for a version, or the unreleased one. */
 function notesOf(version: string | undefined, file: string): string {
   const [, ...parts] = readFileSync(file, 'utf8').replaceAll('\r', '').split(/^## /m);
   for (const part of parts) {
@@ -115,7 +116,7 @@ interface Dependency {
   readonly dependsOn: readonly string[];
 }
 
-/** All packages that a file of the release contains or installs, in the format CycloneDX. */
+/** Returns all packages that a file of the release contains or installs, as a CycloneDX document. */
 function components(clone: string, extension: string): string {
   const zipped = unzipSync(readFileSync(extension), { filter: ({ name }) => name === 'extension/dist/LICENSES.txt' });
   const licences = [
@@ -135,22 +136,22 @@ function components(clone: string, extension: string): string {
   const nameOf = ({ name, version }: Component) => `${name} ${version}`;
   const isInstalled = ({ properties }: Component) =>
     !properties.some(({ name }) => name === 'cdx:npm:package:development');
-  const kept = all.components.filter((each) => inside.has(nameOf(each)) || isInstalled(each));
-  const known = new Set(kept.map(nameOf));
+  const selected = all.components.filter((each) => inside.has(nameOf(each)) || isInstalled(each));
+  const known = new Set(selected.map(nameOf));
   const missing = [...inside].filter((each) => !known.has(each));
   if (missing.length > 0) throw new Error(`package-lock.json lacks ${missing.join(', ')}`);
   const { version } = packageIn(clone);
-  const refs = new Set([`voxform@${version}`, ...kept.map((each) => each['bom-ref'])]);
+  const refs = new Set([`voxform@${version}`, ...selected.map((each) => each['bom-ref'])]);
   const list = {
     ...all,
-    // Would differ in each build.
+    // A serial number would differ in each build.
     serialNumber: undefined,
     metadata: {
       ...all.metadata,
       timestamp: run('git', ['show', '--no-patch', '--format=%cI', 'HEAD'], clone),
       component: { ...all.metadata.component, name: 'voxform', type: 'application' },
     },
-    components: kept.map((each) => ({
+    components: selected.map((each) => ({
       ...each,
       ...(nameOf(each) === node && { cpe: `cpe:2.3:a:nodejs:node.js:${each.version}:*:*:*:*:*:*:*` }),
     })),
@@ -169,9 +170,9 @@ function byName(a: string, b: string): number {
   return a.slice(64) < b.slice(64) ? -1 : 1;
 }
 
-/** The output of a program. */
+/** Runs a program, and returns its output. */
 function run(program: string, args: readonly string[], cwd: string): string {
-  // npm would take this folder for that of the package.
+  // npm would otherwise use this folder as the package.
   const { npm_config_local_prefix: _, ...env } = process.env;
   try {
     return execFileSync(program, args, {

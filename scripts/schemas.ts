@@ -17,10 +17,10 @@ import { historyDocument } from '../src/runs/past-runs.ts';
 import { plansDocument } from '../src/runs/plans-document.ts';
 import { stateDocument } from '../src/state/state-document.ts';
 
-/* Writes schemas/, or with --check says whether it is what would be written. */
+/* Writes schemas/. With --check, writes nothing and fails if the files are not current. */
 
 const folder = path.resolve(import.meta.dirname, '..', 'schemas');
-/** What `drift --output json` prints: a plan with what would be restored, and nothing else. */
+/** The output of `drift --output json`: a plan that restores the applied values. */
 const driftDocument = planDocument
   .omit({ digest: true })
   .describe('Changes on the platform since the last apply, as the plan that would undo them');
@@ -29,7 +29,7 @@ const files = schemaFiles();
 if (process.argv.includes('--check')) check();
 else write();
 
-/** The text of every schema file, by its name. */
+/** Returns the text of every schema file, by name. */
 function schemaFiles(): ReadonlyMap<string, string> {
   const schemas: [string, object][] = [
     ['manifest', allManifestsJsonSchema(kinds.values())],
@@ -65,24 +65,24 @@ function kebabCase(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 
-function present(): readonly string[] {
+function existingFiles(): readonly string[] {
   mkdirSync(folder, { recursive: true });
   return readdirSync(folder);
 }
 
 function write(): void {
-  for (const name of present()) if (!files.has(name)) rmSync(path.join(folder, name));
+  for (const name of existingFiles()) if (!files.has(name)) rmSync(path.join(folder, name));
   for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
 }
 
 function check(): void {
-  const names = new Set(present());
+  const names = new Set(existingFiles());
   const stale = [...files].filter(
     ([name, text]) => !names.has(name) || readFileSync(path.join(folder, name), 'utf8') !== text,
   );
   const extra = [...names].filter((name) => !files.has(name));
   for (const [name] of stale) process.stderr.write(`schemas/${name} is not current\n`);
-  for (const name of extra) process.stderr.write(`schemas/${name} is of nothing\n`);
+  for (const name of extra) process.stderr.write(`schemas/${name} has no source\n`);
   if (stale.length + extra.length === 0) return;
   process.stderr.write('Run: npm run schemas\n');
   process.exitCode = 1;

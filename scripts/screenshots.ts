@@ -13,9 +13,9 @@ import { startPostgres } from '../test/state/backends/postgres/postgres-server.t
 import { agent, documents, number, webhook } from './torture/manifests.ts';
 
 /*
- * Makes the pictures of docs/page.md, with the quickstart example, the emulator, a fleet of 300 workspaces and a browser.
+ * Takes the screenshots of docs/page.md, with the quickstart example, the emulator, a fleet of 300 workspaces and a browser.
  *   CHROMIUM=/usr/bin/chromium node scripts/screenshots.ts [--all FOLDER]
- * With --all, it also writes every page of both to a folder: at four widths, light and dark, with and without scripts.
+ * With --all, also takes a screenshot of every page: at four widths, light and dark, with and without scripts.
  */
 
 const { values } = parseArgs({ options: { all: { type: 'string' } } });
@@ -51,7 +51,7 @@ spec:
       Never promise a refund.
 `;
 
-/** Clients that differ from the others. */
+/* Clients that differ from the others. */
 const LARGE = 'juniper-retail';
 const [WAITING, REPORTED] = [
   ['acme', 'delta-travel', LARGE],
@@ -92,7 +92,7 @@ try {
   rmSync(home, { recursive: true, force: true });
 }
 
-/** A workspace in which a prompt waits, a webhook drifted and another is an orphan. */
+/** Prepares a workspace with an orphaned webhook and a changed prompt that is not applied. */
 async function prepare(): Promise<void> {
   cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });
   edit('voxform.yaml', (text) =>
@@ -141,8 +141,8 @@ async function signIn(page: Page, url: string, token: string): Promise<void> {
   await page.click('main button');
 }
 
-/** Where the page is, once this was said. */
-async function serve(args: readonly string[], cwd: string, said: string): Promise<string> {
+/** Starts a command with a page. Returns the URL of the page after this event was logged. */
+async function serve(args: readonly string[], cwd: string, event: string): Promise<string> {
   const all = [bin, ...args, '--listen', '127.0.0.1:0', '--log-format', 'json'];
   const child = spawn(process.execPath, all, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
   serving.push(child);
@@ -150,7 +150,7 @@ async function serve(args: readonly string[], cwd: string, said: string): Promis
   for await (const line of createInterface({ input: child.stderr })) {
     const entry = JSON.parse(line) as { readonly event?: string; readonly url?: string };
     url = entry.url ?? url;
-    if (entry.event === said) {
+    if (entry.event === event) {
       child.stderr.resume();
       return url;
     }
@@ -169,7 +169,7 @@ function manifestsOf(client: string, prompt = 'Be kind.'): string {
   );
 }
 
-/** As long as prompts are. */
+/** Returns a prompt of a realistic length. */
 function promptOf(name: string): string {
   return Array.from(
     { length: 60 },
@@ -181,7 +181,7 @@ function pathOf(client: string): string {
   return `/workspaces/voices/clients/${client}:production`;
 }
 
-/** Clients of an agency with plans that wait, failures, drift and a paused workspace, and runs of a day. */
+/** Prepares the clients of an agency with pending plans, failures, drift and a paused workspace, and with the runs of a day. */
 async function prepareFleet(): Promise<string> {
   const platforms = new Map<string, Emulator>();
   for (const [index, client] of clients.entries()) {
@@ -258,7 +258,7 @@ SELECT date_trunc('hour', now()) - n * interval '1 hour', 99, 250 + 37 * (n % 4)
   return url;
 }
 
-/** Paths of every page of the fleet, by name. */
+/** Returns the paths of all pages of the fleet, by name. */
 async function fleetPages(): Promise<Readonly<Record<string, string>>> {
   const database = fleetDatabaseAt(env.FLEET_DATABASE_URL);
   const plans = await database.query(`SELECT address, id FROM voxform_fleet.plans WHERE state = 'waiting'`);
@@ -289,7 +289,7 @@ async function fleetPages(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** Pages at each width, with and without scripts. */
+/** Takes screenshots at each width, with and without scripts. */
 async function shootAll(page: Page, url: string, pages: Readonly<Record<string, string>>): Promise<void> {
   mkdirSync(values.all ?? '', { recursive: true });
   const plain = await browser.newContext({
@@ -314,19 +314,19 @@ async function shootAll(page: Page, url: string, pages: Readonly<Record<string, 
   await plain.close();
 }
 
-/** The top of a page: more is not looked at. */
+/** Limits a screenshot to the top of a page. */
 async function clipOf(page: Page, width: number) {
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
   return { x: 0, y: 0, width, height: Math.min(height, 4000) };
 }
 
-interface Look {
+interface Viewport {
   readonly width: number;
   readonly height: number;
   readonly colorScheme: 'light' | 'dark';
 }
 
-async function shoot(page: Page, name: string, { width, height, colorScheme }: Look): Promise<void> {
+async function shoot(page: Page, name: string, { width, height, colorScheme }: Viewport): Promise<void> {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme });
   await page.screenshot({ path: path.join(pictures, `${name}.png`) });

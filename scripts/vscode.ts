@@ -9,7 +9,7 @@ import { VERSION } from '../src/version.ts';
 import { licencesOf } from './licences.ts';
 
 /*
- * Builds the extension for VS Code with the command inside: the same bytes each time.
+ * Builds the extension for VS Code, which contains the command. The build is reproducible.
  *   node scripts/vscode.ts [FILE]
  */
 
@@ -19,7 +19,6 @@ const [file = path.join(root, `voxform-${VERSION}.vsix`)] = process.argv.slice(2
 const packageFile = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as PackageFile;
 const { name, publisher, displayName, description, engines, contributes } = packageFile;
 
-// Beside `dist`: the bundler resolves packages from there.
 const built = mkdtempSync(path.join(tmpdir(), 'voxform-vscode-'));
 try {
   execFileSync(process.execPath, [path.join(root, 'scripts', 'bundle.ts'), built], { cwd: root, stdio: 'inherit' });
@@ -27,7 +26,7 @@ try {
     ...(await extensionFiles()),
     ...folderIn(built, 'voxform/dist'),
     ...folderIn(path.join(root, 'schemas'), 'voxform/schemas'),
-    // The only dependency that no bundle contains and that a command of the editor needs.
+    // The only dependency outside the bundles that the editor's commands need.
     ...folderIn(
       path.join(root, 'node_modules', 'croner'),
       'voxform/node_modules/croner',
@@ -76,7 +75,7 @@ async function extensionFiles(): Promise<Files> {
   };
 }
 
-/** Gives `$ref` and the other forms a colour of their own, where YAML has a key. */
+/** Returns a grammar that highlights the keys `$ref`, `$secret` and so on in YAML. */
 function formsGrammar() {
   const names = Object.keys(EXAMPLES).map((name) => name.slice(1));
   const match = `(?<![^\\s{,"'])\\$(?:${names.join('|')})(?=["']?\\s*:)`;
@@ -102,13 +101,13 @@ function zip(files: Files): Uint8Array {
     '[Content_Types].xml': strToU8(contentTypes(Object.keys(files))),
   };
   for (const each of Object.keys(files).sort()) all[`extension/${each}`] = files[each] ?? new Uint8Array();
-  // Local, because the format has no time zone.
+  // A local time, because the format has no time zone.
   const mtime = new Date(2000, 0, 1);
   const entries = Object.entries(all).map(([each, bytes]): [string, Zippable[string]] => [each, [bytes, { mtime }]]);
   return zipSync(Object.fromEntries(entries), { level: 9 });
 }
 
-/** What VS Code reads before it installs an extension. */
+/** Returns the manifest that VS Code reads before it installs an extension. */
 function manifest(): string {
   const asset = (type: string, to: string) =>
     `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${to}" Addressable="true"/>`;

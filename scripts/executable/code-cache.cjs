@@ -1,5 +1,5 @@
-// Writes the code cache of each chunk: what a validation compiles, and the top of every other chunk. Run it with `--random-seed`, which
-// makes the caches of two runs equal, and by the file of Node that will read them.
+// Writes the code cache of each chunk: the functions that a validation compiles, and the top level of every other chunk. Run it with
+// `--random-seed`, which makes the caches reproducible, and with the Node binary that will read them.
 //   node --random-seed=1 scripts/executable/code-cache.cjs CHUNKS
 
 const { readdirSync, readFileSync, writeFileSync } = require('node:fs');
@@ -9,7 +9,7 @@ const root = path.resolve(__dirname, '..', '..');
 const chunks = path.resolve(process.argv[2] ?? '.');
 const names = readdirSync(chunks).filter((name) => name.endsWith('.cjs'));
 
-/** The assets of the executable, which does not exist yet. */
+/** Simulates the assets of the executable, which does not exist yet. */
 const sea = {
   isSea: () => true,
   getAsset: (/** @type {string} */ name) => readFileSync(path.join(names.includes(name) ? chunks : root, name), 'utf8'),

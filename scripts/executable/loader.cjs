@@ -1,12 +1,12 @@
-// The beginning of the program in the one-file executable, and of its second thread. It runs the chunks of the bundle from the assets of
-// the executable: nothing is written to a disk before it is executed.
+// The beginning of the program in the one-file executable, and of its second thread. Runs the chunks of the bundle from the assets of the
+// executable, without writing them to disk.
 
 const { getAsset, getAssetKeys, getRawAsset } = require('node:sea');
 const { Script } = require('node:vm');
 
 const assets = new Set(getAssetKeys());
 
-/** The modules that are loaded or loading, by the name of their chunk. */
+/** The modules that are loaded or being loaded, by the name of their chunk. */
 const modules = new Map();
 
 /** @param {string} name */
