@@ -113,6 +113,20 @@ describe('a rename', () => {
     expect((await bench.state()).orphans).toEqual([]);
   });
 
+  it('to an address with an unknown create first releases the record', async () => {
+    const w = await Bench.open();
+    w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+    const desired = [number('b', { number: '+49301' })];
+    await w.apply(desired);
+    const [id = ''] = w.emulator.world.numbers.keys();
+    await w.import('PhoneNumber/a', id);
+    expect(actionsIn(await w.plan(desired))).toEqual(['forget PhoneNumber/a', 'blocked PhoneNumber/b']);
+    for (let count = 0; count < 2; count++) await w.apply(desired);
+    const { resources, pending, orphans } = await w.state();
+    expect([...resources].map(([address, entry]) => [address, entry.id])).toEqual([['PhoneNumber/b', id]]);
+    expect([pending.size, orphans, w.emulator.world.numbers.size]).toEqual([0, [], 1]);
+  });
+
   it('finds the record again if an apply in between released it', async () => {
     const bench = await Bench.open();
     const unchanged = agent('s');

@@ -123,13 +123,17 @@ function idOf(observation: ReturnType<typeof observedOf>): string | undefined {
   return 'id' in observation ? observation.id : undefined;
 }
 
-/** Binds the resource to the state entry of an undeclared address if it has the same record, which was found by its natural key. */
+/**
+ * Binds the resource to the state entry of an undeclared address if it has the same record, which was found by its natural key. An address
+ * with an unknown create cannot take over another entry, so its record must be released first.
+ */
 function bindUndeclaredEntry(
   binding: Binding,
   id: string | undefined,
   { undeclared, state }: { undeclared: ReadonlyMap<string, Address>; state: State },
 ): Binding {
   const previousAddress = id === undefined ? undefined : undeclared.get(idKey(binding.resource.kind, id));
-  if (binding.entry !== undefined || previousAddress === undefined) return binding;
+  const isKnown = binding.entry !== undefined || binding.pending !== undefined;
+  if (isKnown || previousAddress === undefined) return binding;
   return { ...binding, previousAddress, entry: state.resources.get(previousAddress) };
 }
