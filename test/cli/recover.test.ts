@@ -133,6 +133,37 @@ describe('recover', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
+  it.each([
+    ['imports one of the records', 'nothing', ['import', 'Agent/other', 'ID'], 'already managed as Agent/other'],
+    ['creates a record without an answer', 'nothing', ['apply', '--auto-approve'], 'unknown create'],
+    ['recovers the state', 'a backup', ['recover', '--auto-approve'], 'restored'],
+  ])('records nothing if another run %s during the search', async (_, kept, command, problem) => {
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    await using workspace = await testWorkspace(
+      { 'manifests/a.yaml': agentManifest('day') },
+      {
+        async onRequest() {
+          const run = meanwhile;
+          meanwhile = undefined;
+          await run?.();
+          return undefined;
+        },
+      },
+    );
+    await workspace.run('apply', '--auto-approve');
+    const { 'Agent/day': id = '' } = await idsOf(workspace);
+    await (kept === 'nothing' ? rm(path.dirname(stateFile(workspace)), { recursive: true }) : rm(stateFile(workspace)));
+    let state = '';
+    meanwhile = async () => {
+      workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+      await workspace.run(...command.map((word) => (word === 'ID' ? id : word)));
+      state = await readFile(stateFile(workspace), 'utf8');
+    };
+    const { code, stderr } = await workspace.run('recover', '--auto-approve', '--agents', id);
+    expect([code, flat(stderr)]).toEqual([1, expect.stringContaining(problem)]);
+    expect(await readFile(stateFile(workspace), 'utf8')).toBe(state);
+  });
+
   it('does not replace the state of another workspace', async () => {
     await using workspace = await testWorkspace(FILES);
     await applied(workspace);

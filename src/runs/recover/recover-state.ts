@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { claimOf, recordClaims } from '../../engine/apply/import-record.ts';
+import { claimOf, isManagedAlready, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { errorCode, errorMessage } from '../../problems/error-code.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { advice, command, UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { withLease } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
@@ -61,6 +61,7 @@ interface RecordingInput extends LockOptions {
 /**
  * Records the recovered ids in the state.
  * @returns the folder with the quarantined files of a lost state.
+ * @throws UserError if another run has recorded something else since the state was read.
  */
 export async function recordRecovery(
   opened: OpenWorkspace,
@@ -75,15 +76,31 @@ export async function recordRecovery(
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
       await restore(recovery.merged, session, declared);
     }
+    const { state } = session;
+    const unknown = isLost ? undefined : [...taken.keys()].find((address) => state.pending.has(address));
+    if (unknown !== undefined) throw changedMeanwhile(`${unknown} has had an unknown create since the search`);
     const claims = [...taken].map(([address, id]) => claimOf(address, id));
-    await recordClaims(claims, { session, now: opened.context.now });
+    const fresh = claims.filter((claim) => !isManagedAlready(state, claim, false));
+    await recordClaims(fresh, { session, now: opened.context.now });
   });
   return quarantined;
 }
 
 async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
   const request = { ...opened.lockRequest('recover', lockTimeout), isStep: true };
-  return withLease(opened.store, request, (lease) => lease.quarantine());
+  return withLease(opened.store, request, async (lease) => {
+    try {
+      await lease.read();
+    } catch (error) {
+      if (error instanceof LostState) return lease.quarantine();
+      throw error;
+    }
+    throw changedMeanwhile(`another run has restored the state ${opened.store.location}`);
+  });
+}
+
+function changedMeanwhile(change: string): UserError {
+  return new UserError(change, { hint: advice`Nothing was recorded. Search again: ${command('recover')}` });
 }
 
 /** Returns the resources with an unknown create, including restored creates. */
