@@ -1,6 +1,7 @@
 import { kindNamed } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
+import { lazy } from '../../values/lazy.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { DecideInput, Decision, Facts, OwnFacts, RunFacts } from './decision.ts';
@@ -31,6 +32,7 @@ function indexRun(input: DecideInput) {
     records: knownRecords(input),
     sameKey: sameKeyIn(input.observed),
     concurrentCreates: unknownCreatesByKey(input),
+    managedByKey: lazy(() => managedIdsByKey(input.state)),
     /** The addresses in the state that no manifest declares or claims, by the kind and id of their record. */
     undeclared: new Map(
       [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
@@ -38,6 +40,17 @@ function indexRun(input: DecideInput) {
     isReleased: (address: Address): boolean =>
       !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true),
   };
+}
+
+/** Returns the ids of managed records, by kind and recorded natural key. */
+function managedIdsByKey({ resources }: State): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  for (const [address, entry] of resources) {
+    const kind = kindNamed(kindOf(address));
+    const key = recordedKey(kind, entry);
+    if (key !== undefined) ids.set(keyIn(kind.name, key), entry.id);
+  }
+  return ids;
 }
 
 interface BoundRecord {
@@ -99,23 +112,19 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
 }
 
 /**
- * Returns the observation of a resource. If no list contains its record, but the state has a record with the same natural key at an
- * undeclared address, that record counts as missing, because a second record must not be created.
+ * Returns the observation of a resource. If no list contains its record, but the state has a record with the same natural key at another
+ * address, that record counts as missing, because a second record must not be created.
  */
 function observedOf(
   { resource, entry, pending }: Binding,
   key: BoundRecord['key'],
-  { undeclared, observed, state }: RunIndexes,
+  { managedByKey, observed }: RunIndexes,
 ): Observation | { readonly status: 'missing'; readonly id: string } {
   const observation = observed.records.get(resource.address) ?? { status: 'absent' as const };
   const isNew = entry === undefined && pending === undefined && resource.id === undefined;
   if (observation.status === 'shown' || key === undefined || !isNew) return observation;
-  const kind = kindNamed(resource.kind);
-  for (const address of undeclared.values()) {
-    const managed = kindOf(address) === resource.kind ? state.resources.get(address) : undefined;
-    if (managed !== undefined && recordedKey(kind, managed) === key) return { status: 'missing', id: managed.id };
-  }
-  return observation;
+  const id = managedByKey().get(keyIn(resource.kind, key));
+  return id === undefined ? observation : { status: 'missing', id };
 }
 
 function idOf(observation: ReturnType<typeof observedOf>): string | undefined {

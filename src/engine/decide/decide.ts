@@ -43,9 +43,12 @@ function markMissing(decision: Decision, { binding: { entry }, observation }: Fa
 }
 
 function decideAction(facts: Facts): Decision {
-  const { binding, observation, holder } = facts;
-  if (observation.status === 'shown' && holder !== undefined) {
-    const reason = `the record ${observation.record.id} is already managed as ${holder}`;
+  const { binding, kind, observation, holder } = facts;
+  if (holder !== undefined && (observation.status === 'shown' || kind.create !== undefined)) {
+    const reason =
+      observation.status === 'shown'
+        ? `the record ${observation.record.id} is already managed as ${holder}`
+        : `${holder} manages the record that this manifest describes, but the platform does not list it`;
     return decisionWithoutWrite(facts, 'blocked', { reason });
   }
   const closedOrphan = closedOrphanOf(facts);

@@ -263,6 +263,19 @@ describe('the plan of one resource', () => {
     ]);
   });
 
+  it.each([
+    ['its manifest means another one', number('a', { number: '+49302' })],
+    ['another address continues it', number('b', { number: '+49302' }, { previousNames: ['a'] })],
+  ])('is not created twice if the list lacks it and %s', (_, holder) => {
+    const found = plan({
+      resources: [holder, number('c', { number: '+49301' })],
+      state: stateOf({ 'PhoneNumber/a': entryOf({ number: '+49301' }) }),
+      observed: { ...observedOf({ [holder.address]: 'missing' }), lists: new Map([['PhoneNumber', []]]) },
+    });
+    expect(at(found, 'PhoneNumber/c')).toMatchObject({ action: 'blocked', id: null });
+    expect(at(found, 'PhoneNumber/c').reason).toContain('PhoneNumber/a manages');
+  });
+
   it('lists all records with the name of an ambiguous reference', () => {
     const observed = { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]) };
     const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
