@@ -9,42 +9,38 @@ const MIN_LINE_LENGTH = 16;
 /** The minimum length for the Base64 of a secret within a longer string such as `user:secret`. Shorter strings could match by chance. */
 const MIN_INNER_BASE64_LENGTH = 12;
 
+/** The maximum length of a text in a pattern. Longer ones compile slowly, and very long ones not at all. */
+const MAX_PATTERN_LENGTH = 64;
+
 /** Replaces known secrets in text with `(secret)`, in every encoding that may occur. */
 export class Redactor {
   readonly #forms = new Set<string>();
-  #pattern: RegExp | undefined;
+  #search: Search | undefined;
 
   /** Ignores strings shorter than four characters. */
   add(secret: string): void {
     const before = this.#forms.size;
     for (const part of partsOf(secret)) for (const form of spellings(part)) this.#forms.add(form);
-    if (this.#forms.size !== before) this.#pattern = undefined;
+    if (this.#forms.size !== before) this.#search = undefined;
   }
 
   /** Replaces all known secrets, even if they overlap. It can be passed as a callback, because it does not need `this`. */
   readonly redact = (text: string): string => {
     if (this.#forms.size === 0) return text;
-    this.#pattern ??= oneOf(this.#forms);
-    const pattern = this.#pattern;
-    pattern.lastIndex = 0;
-    let match = pattern.exec(text);
-    if (match === null) return text;
+    this.#search ??= searchFor(this.#forms);
+    const { beginnings, longestFirst } = this.#search;
+    beginnings.lastIndex = 0;
     let result = '';
-    let done = 0;
-    while (match !== null) {
-      const start = match.index;
-      let end = start + match[0].length;
-      pattern.lastIndex = start + 1;
-      match = pattern.exec(text);
-      while (match !== null && match.index < end) {
-        end = Math.max(end, match.index + match[0].length);
-        pattern.lastIndex = match.index + 1;
-        match = pattern.exec(text);
-      }
-      result += `${text.slice(done, start)}(secret)`;
-      done = end;
+    let end = 0;
+    for (let match = beginnings.exec(text); match !== null; match = beginnings.exec(text)) {
+      const { index } = match;
+      beginnings.lastIndex = index + 1;
+      const form = longestFirst.find((each) => text.startsWith(each, index));
+      if (form === undefined) continue;
+      if (index >= end) result += `${text.slice(end, index)}(secret)`;
+      end = Math.max(end, index + form.length);
     }
-    return result + text.slice(done);
+    return result + text.slice(end);
   };
 }
 
@@ -110,8 +106,18 @@ function* base64Spellings(text: string): Generator<string> {
   }
 }
 
-/** The longest form comes first, because one secret may be the beginning of another. */
-function oneOf(forms: ReadonlySet<string>): RegExp {
-  const sorted = [...forms].sort((a, b) => b.length - a.length);
-  return new RegExp(sorted.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
+interface Search {
+  /** Finds the places where a form may begin. */
+  readonly beginnings: RegExp;
+  /** The longest form comes first, because one secret may be the beginning of another. */
+  readonly longestFirst: readonly string[];
+}
+
+function searchFor(forms: ReadonlySet<string>): Search {
+  const beginnings = new Set([...forms].map((form) => form.slice(0, MAX_PATTERN_LENGTH)));
+  const escaped = [...beginnings].map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
+  return {
+    beginnings: new RegExp(escaped.join('|'), 'g'),
+    longestFirst: [...forms].sort((a, b) => b.length - a.length),
+  };
 }

@@ -8,6 +8,10 @@ function redactor(...secrets: readonly string[]): Redactor {
   return knows;
 }
 
+function numbered(text: string, count: number): string {
+  return Array.from({ length: count }, (_, index) => `${text}${index}`).join('');
+}
+
 const SECRET = 'sk/live+9"é\\Z&=?x7';
 
 describe('redaction of a secret', () => {
@@ -87,6 +91,17 @@ describe('text without secrets', () => {
     { reason: 'it resembles a pattern', secrets: ['a.c*', '^....$', '[a-z]+'], text: 'abcc 1234 word' },
   ])('is unchanged if $reason', ({ secrets, text }) => {
     expect(redactor(...secrets).redact(text)).toBe(text);
+  });
+
+  it.each([
+    { reason: 'text', secret: numbered('key ', 10_000) },
+    { reason: 'bytes that each encoding spells longer', secret: numbered('\u0000\u0001', 1000) },
+    { reason: 'other scripts', secret: numbered('ä€😀', 1000) },
+  ])('is redacted if a secret is very long: $reason', ({ secret }) => {
+    const knows = redactor(secret, `${secret.slice(0, 100)}-other`);
+    const text = `a ${secret} b ${JSON.stringify(secret)} c`;
+    expect(knows.redact(text)).toBe('a (secret) b "(secret)" c');
+    expect(knows.redact(`a ${secret.slice(0, 100)} b`)).toBe(`a ${secret.slice(0, 100)} b`);
   });
 
   it('is redacted if a secret is added later', () => {
