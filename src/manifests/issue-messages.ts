@@ -104,11 +104,12 @@ function explain(issue: z.core.$ZodIssue, field: FieldValue): Pick<Problem, 'cod
       const reason = issue.issues[0]?.message ?? 'not a valid name';
       return { code: 'bad-key', message: `${name}: ${reason}` };
     }
-    case 'invalid_union':
-      return {
-        code: 'wrong-type',
-        ...(issue.message === 'Invalid input' ? wrongType(field) : { message: `${name}: ${issue.message}` }),
-      };
+    case 'invalid_union': {
+      if (issue.message === 'Invalid input') return { code: 'wrong-type', ...wrongType(field) };
+      const options = 'options' in issue ? (issue.options ?? []) : [];
+      const { text, fix } = typeof value === 'string' ? suggestion(value, options.map(String)) : NO_HINT;
+      return { code: 'wrong-type', message: `${name}: ${issue.message}${text}`, fix };
+    }
     default:
       return { code: 'invalid', message: `${name}: ${issue.message}` };
   }

@@ -255,6 +255,13 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'a misspelt backend',
+    text: `${PLAIN_PROJECT}    state: { backend: postgre }\n`,
+    expected: [
+      `:7:23 workspaces.test.state.backend wrong-type backend: expected one of ${Object.keys(backends).join(', ')}; did you mean "postgres"?`,
+    ],
+  },
+  {
     reason: 'a patch that is not an object',
     text: `${PLAIN_PROJECT}    patches: { Agent/a: x }\n`,
     expected: [':7:25 workspaces.test.patches.Agent/a wrong-type Agent/a must be an object, got "x"'],
