@@ -55,15 +55,17 @@ it.each(['github', 'gitlab'])('init writes a CI configuration that %s can read f
   await command(['init', project], { cwd: folder.root });
   const read = async (file: string) => parse(await readFile(path.join(folder.root, file), 'utf8')) as unknown;
   if (host === 'github') {
-    expect(await read('.github/workflows/voxform-a-b-c-d-.yml')).toMatchObject({
-      name: 'voxform-a-b-c-d-',
+    expect(await read('.github/workflows/voxform-a-b-c-d--c37eb979.yml')).toMatchObject({
+      name: 'voxform-a-b-c-d--c37eb979',
       defaults: { run: { 'working-directory': project } },
-      jobs: { apply: { concurrency: { group: 'voxform-apply-a-b-c-d-' } } },
+      jobs: { apply: { concurrency: { group: 'voxform-apply-a-b-c-d--c37eb979' } } },
     });
   } else {
-    const template = '.gitlab/voxform-a-b-c-d-.yml';
+    const template = '.gitlab/voxform-a-b-c-d--c37eb979.yml';
     expect(await read('.gitlab-ci.yml')).toMatchObject({ include: [{ local: template }] });
-    expect(await read(template)).toMatchObject({ '.voxform-a-b-c-d-': { variables: { VOXFORM_PROJECT: project } } });
+    expect(await read(template)).toMatchObject({
+      '.voxform-a-b-c-d--c37eb979': { variables: { VOXFORM_PROJECT: project } },
+    });
   }
 });
 
@@ -132,8 +134,8 @@ describe('the source from which CI installs', () => {
 
   it('is written to the root of the repository, in the format of its host', async () => {
     for (const [origin, file] of [
-      ['git@github.com:acme/voices.git', '.github/workflows/voxform-clients-acme.yml'],
-      ['https://gitlab.example.com/acme/voices.git', '.gitlab/voxform-clients-acme.yml'],
+      ['git@github.com:acme/voices.git', '.github/workflows/voxform-clients.acme.yml'],
+      ['https://gitlab.example.com/acme/voices.git', '.gitlab/voxform-clients.acme.yml'],
     ] as const) {
       await using folder = await temporaryFolder();
       execFileSync('git', ['init', '--quiet'], { cwd: folder.root });
@@ -146,7 +148,7 @@ describe('the source from which CI installs', () => {
       expect(text).toMatch(/(working-directory|VOXFORM_PROJECT): "clients\/acme"/);
       expect(text).toContain(hash);
       expect(text).toContain('VOXFORM_WORKSPACE: staging');
-      if (file.startsWith('.github')) expect(text).toContain('group: voxform-apply-clients-acme');
+      if (file.startsWith('.github')) expect(text).toContain('group: voxform-apply-clients.acme');
       expect(parse(text)).toBeTruthy();
       expect(await readdir(path.join(folder.root, 'clients/acme'))).not.toContain('.github');
     }
@@ -207,7 +209,9 @@ describe('several projects of a repository on GitLab', () => {
     for (const [project, suffix] of [
       ['.', ''],
       ['a', '-a'],
-      ['teams/b', '-teams-b'],
+      ['teams/b', '-teams.b'],
+      ['teams-b', '-teams-b'],
+      ['teams.b', '-teams-b-376a9afa'],
     ] as const) {
       expect((await command(['init', project], { cwd: folder.root })).code).toBe(0);
       const text = await readFile(path.join(folder.root, `.gitlab/voxform${suffix}.yml`), 'utf8');

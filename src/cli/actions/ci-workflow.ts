@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { UserError } from '../../problems/user-error.ts';
 import { packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -84,7 +85,10 @@ export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string
 
 /** Returns the suffix that distinguishes the CI configuration of several projects in one repository. Nothing in it is special in YAML. */
 function suffixOf({ project }: CiProject): string {
-  return project === '.' ? '' : `-${project.replaceAll(/[^\p{L}\p{N}\p{M}._-]+/gu, '-')}`;
+  if (project === '.') return '';
+  const name = project.replaceAll(/[^\p{L}\p{N}\p{M}_/-]+/gu, '-');
+  const digest = name === project ? '' : `-${createHash('sha256').update(project).digest('hex').slice(0, 8)}`;
+  return `-${name.replaceAll('/', '.')}${digest}`;
 }
 
 function gitlabTemplate({ installation, project }: CiProject): string {
