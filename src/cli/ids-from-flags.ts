@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readGivenFile } from '../files/given-file.ts';
 import { kinds } from '../kinds/index.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { errorCode } from '../problems/error-code.ts';
@@ -43,7 +43,7 @@ async function idsFromFile({ cwd }: Context, kind: string, file: string | undefi
 export async function readFlagFile(cwd: string, file: string): Promise<string> {
   const resolved = path.resolve(cwd, file);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(resolved));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readGivenFile(resolved));
   } catch (cause) {
     if (cause instanceof TypeError) {
       throw new UserError(`cannot read ${file}: not UTF-8 text`, { hint: 'Save it as UTF-8.', cause });

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { readGivenFile } from '../files/given-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -40,7 +40,7 @@ export async function loadWorldData(path: string): Promise<WorldData | undefined
 
 async function readText(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readGivenFile(path)).toString();
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw new UserError(`cannot read the emulator data file ${path}: ${errorMessage(error)}`, {

@@ -123,6 +123,12 @@ export function reasonOf(error: unknown): string {
       return 'the disk is read-only';
     case 'ENOSPC':
       return 'the disk is full';
+    case 'EFBIG':
+      return 'it is larger than 512 MiB';
+    case 'EPIPE':
+      return 'nothing writes to this pipe';
+    case 'ENXIO':
+      return 'expected a file or a pipe';
     case 'ELOOP':
       return 'its symbolic links form a cycle';
     case 'ENAMETOOLONG':

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '../files/files.ts';
+import { readGivenFile } from '../files/given-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
@@ -110,7 +111,7 @@ export async function findRescues(root: string, lineage?: string): Promise<Found
 
 /** @throws UserError if the file cannot be read. */
 export async function readRescue(file: string): Promise<Rescue> {
-  const bytes = await readFile(file).catch((error: unknown) => {
+  const bytes = await readGivenFile(file).catch((error: unknown) => {
     throw unreadable(file, error);
   });
   return rescueOf(file, bytes);

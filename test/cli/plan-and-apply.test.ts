@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -214,6 +214,10 @@ describe('a saved plan', () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} exists and is not a saved plan`)]);
       expect(await readFile(path.join(root, file), 'utf8')).toBe(before);
     }
+    // A file without data, which takes no space.
+    await truncate(path.join(root, 'terraform.tfstate'), 2 ** 32);
+    expect((await workspace.run('plan', '--out', 'terraform.tfstate')).code).toBe(1);
+    expect((await stat(path.join(root, 'terraform.tfstate'))).size).toBe(2 ** 32);
     expect((await workspace.run('plan', '--out', '')).code).toBe(64);
   });
 

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readGivenFile } from '../../files/given-file.ts';
 import type { HostKind } from '../../hosting/code-host.ts';
 import { commentText, markerOf } from '../../hosting/comment-text.ts';
 import { HostClient } from '../../hosting/host-client.ts';
@@ -27,14 +28,14 @@ export async function commentPlan(context: Context, { file, project }: CommentOp
   const kind = kindOfJob(context);
   const number = kind.job.request(env);
   if (number === undefined) return log.info('Skipped the comment: this job has no pull or merge request.');
-  const text = await readFile(path.resolve(cwd, file), 'utf8').catch((cause: unknown) => {
+  const text = await readGivenFile(path.resolve(cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
   });
   await using host = openHost(context, kind);
   const pulls = kind.pulls(host.client, host.repository);
   const marker = markerOf(project, workspace);
   const { maxCommentLength: limit } = kind;
-  const body = commentText({ marker, text: kind.commentSafe(text), footer: footerOf(kind, env), limit });
+  const body = commentText({ marker, text: kind.commentSafe(text.toString()), footer: footerOf(kind, env), limit });
   const [own] = await pulls.ownComments(number, marker);
   if (own === undefined) await pulls.addComment(number, body);
   else await pulls.changeComment(number, own.id, body);

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { recordedKey } from '../../engine/decide/field-rules.ts';
+import { readGivenFile } from '../../files/given-file.ts';
 import { kinds } from '../../kinds/index.ts';
 import { problemsIn } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
@@ -183,7 +183,7 @@ interface FileFlags extends LockOptions {
 
 export async function pushStateFile(context: Context, { file, ...flags }: FileFlags): Promise<void> {
   const opened = await openWithoutKey(context);
-  const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
+  const bytes = await readGivenFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
       hint: advice`Pass a file with the output of ${command('state pull')}.`,
       cause,

@@ -1,12 +1,14 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isPlanLike } from '../../engine/plan/plan-actions.ts';
 import { withDigest } from '../../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { readGivenFile } from '../../files/given-file.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { denials } from '../../policies/waivers.ts';
+import { errorCode } from '../../problems/error-code.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
@@ -88,8 +90,14 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
 async function assertReplaceable({ cwd }: Context, file: string): Promise<void> {
   const target = path.resolve(cwd, file);
   if (await isStream(target)) return;
-  // Writing to a missing or unreadable file reports the problem.
-  const bytes = await readFile(target).catch(() => Buffer.of());
+  const bytes = await readGivenFile(target).catch((cause: unknown) => {
+    // Writing reports a folder and a missing parent.
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(errorCode(cause) ?? '')) return Buffer.of();
+    throw new UserError(`${file} exists and cannot be read: ${reasonOf(cause)}`, {
+      hint: 'Choose another file: --out FILE',
+      cause,
+    });
+  });
   if (bytes.length === 0 || isAgeFile(bytes)) return;
   if (isPlanLike(tryParseJson(bytes.toString()))) return;
   throw new UserError(`${file} exists and is not a saved plan`, { hint: 'Choose another file: --out FILE' });

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
+import { readGivenFile } from '../../files/given-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { parseAddress } from '../../manifests/resource.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
@@ -48,7 +48,7 @@ export async function readSavedPlan(
 ): Promise<PlanDocument> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(path.resolve(context.cwd, file));
+    bytes = await readGivenFile(path.resolve(context.cwd, file));
   } catch (cause) {
     const help =
       parseAddress(file) === undefined
