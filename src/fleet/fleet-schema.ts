@@ -294,6 +294,13 @@ export const fleetSchema = z
           .min(1)
           .max(256)
           .meta({ description: 'Maximum number of concurrent runs; default: 8.', examples: [8] }),
+        values: z
+          .int()
+          .min(1000)
+          .meta({
+            description: 'Maximum number of values in all manifests of one project together; default: 1000000.',
+            examples: [1_000_000],
+          }),
       })
       .partial()
       .describe('Limits of one process.')

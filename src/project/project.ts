@@ -21,6 +21,8 @@ export interface ProjectConfig {
   /** The path of the project file relative to the root. Undefined if the environment alone defines the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];
+  /** The maximum number of values in all manifests together, for a project from an untrusted source. */
+  readonly maxValues?: number | undefined;
   readonly defaultWorkspace: string | undefined;
   readonly workspaces: Readonly<Record<string, WorkspaceConfig>>;
   /** Default fields of the spec of each manifest, by kind. */

@@ -11,6 +11,7 @@ import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { Inputs } from '../manifests/value-forms.ts';
 import { compareText } from '../problems/compare-text.ts';
+import { countValues } from '../values/json.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
 
@@ -46,11 +47,14 @@ export async function readDeclarations(
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
+  const { maxValues = Number.POSITIVE_INFINITY } = project;
+  let values = 0;
   let parser: ParallelParser | undefined;
   const slices = new TimeSlices(known.signal);
   try {
     for (const [at, file] of files.entries()) {
       if (slices.isOver()) await slices.next();
+      if (values > maxValues) break;
       // Do not use path.join: both parts are already normalized, and there may be 10,000 files.
       const found = readFileBytes(`${project.root}${path.sep}${file}`);
       const cachedDeclarations = 'bytes' in found ? known.memory?.declarationsOf(file, found.bytes) : undefined;
@@ -61,6 +65,8 @@ export async function readDeclarations(
       const key = cache && 'bytes' in found ? documentKey(found.bytes) : undefined;
       const parsed = key === undefined ? undefined : cache?.get(key);
       const store = (result: ParsedFile, text: string): void => {
+        if (project.maxValues !== undefined)
+          for (const { value = null } of result.documents) values += countValues(value, maxValues);
         const declared = declarationsIn(file, { parsed: result, text }, known);
         if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
         collect(at, declared);
@@ -80,7 +86,9 @@ export async function readDeclarations(
       if (parsed !== undefined) store(parsed, read.text);
       else {
         // The parser is loaded only if a file is not cached.
-        parser ??= new (await import('../manifests/parallel-parser.ts')).ParallelParser();
+        // With a limit, one thread parses file by file, because a second one would parse files after the limit.
+        const cores = project.maxValues === undefined ? undefined : 1;
+        parser ??= new (await import('../manifests/parallel-parser.ts')).ParallelParser(cores);
         parser.parse(read.text, (result) => {
           if (key !== undefined) cache?.set(key, result);
           store(result, read.text);
@@ -92,6 +100,15 @@ export async function readDeclarations(
     await parser?.end();
   }
   await cache?.endRound();
+  if (values > maxValues) {
+    const file = project.file ?? 'manifests';
+    const message = `the manifests have more than ${maxValues} values, the limit of the fleet; split the project, or raise limits.values in the fleet file`;
+    return {
+      declarations: [],
+      findings: [{ severity: 'error', code: 'too-many-values', message, file }],
+      unread: [{ file, line: undefined, column: undefined, text: undefined }],
+    };
+  }
   return {
     declarations: collected.flatMap((file) => file.declarations),
     findings: [findings, ...collected.map((file) => file.findings)].flat(),

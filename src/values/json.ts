@@ -78,6 +78,17 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
   else target[key] = value;
 }
 
+/** Returns the number of values in a value, itself included. Stops counting above `max`. A part that occurs twice counts twice. */
+export function countValues(value: Json, max: number): number {
+  let count = 0;
+  const open = [value];
+  for (let next = open.pop(); next !== undefined && count <= max; next = open.pop()) {
+    count++;
+    if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) open.push(item);
+  }
+  return count;
+}
+
 /** True if the value contains a number that was not read exactly: an integer with too many digits, or an infinite number. */
 export function hasInexactNumber(value: unknown): boolean {
   if (typeof value === 'number')

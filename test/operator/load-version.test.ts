@@ -52,6 +52,29 @@ async function found(root: string, last: LastLoad): Promise<unknown> {
   return JSON.stringify([opened.workspace, resources, warnings, result.inputs], plain);
 }
 
+it('reads no more values than a fleet allows, and reports only that', async () => {
+  using project = new TemporaryProject({
+    'voxform.yaml': PROJECT.replace('workspace_id:', 'skip: [Agent/c]\n    workspace_id:'),
+    'secrets/PLATFORM_KEY': 'key-of-the-platform',
+    'manifests/a.yaml': agent('a', 'one'),
+    'manifests/b.yaml': manifest('Agent', 'b', `llm_config: { tools: [[${'1, '.repeat(20)}]] }`),
+    'manifests/c.yaml': agent('c', 'one'),
+  });
+  const outcome = async (maxValues: number) => {
+    const documents = new Counted();
+    const result = await loadVersion(testContext(project.root, { env: {} }), {
+      version: { folder: project.root, commit: undefined },
+      local: { root: project.root, allowed: [], maxValues },
+      last: new LastLoad({ documents }),
+    });
+    const problems = 'invalid' in result ? result.invalid.diagnostics : [];
+    const errors = problems.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+    return { errors, parsed: documents.parsed };
+  };
+  expect(await outcome(20)).toEqual({ errors: ['too-many-values'], parsed: 2 });
+  expect((await outcome(1000)).parsed).toBe(3);
+});
+
 describe('repeated load', () => {
   it('parses only changed files, and still finds errors in the others', async () => {
     using project = new TemporaryProject({

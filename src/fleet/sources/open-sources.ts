@@ -250,6 +250,7 @@ function localPaths(
     allowed: [],
     allowedWith,
     mayRunCommands: settings.allowsCommands,
+    maxValues: fleet.limits.values,
     secretSources: settings.secretSources && { settings: settings.secretSources, folder: fleet.folder },
     stateOf,
     stateProblem: (workspace: string, location: StateLocation) => foreignStateProblem(location, stateOf(workspace)),
