@@ -108,6 +108,14 @@ it('compares the calls of versions on request, one workspace of a platform after
     const kept = await database.query('SELECT resource FROM voxform_fleet.comparisons');
     expect(kept).toHaveLength(5);
   });
+  await step('the source left the fleet file of the process', async () => {
+    await database.query(`UPDATE voxform_fleet.workspaces SET source = 'removed'`);
+    const refused = await ask();
+    expect([refused.status, refused.text]).toEqual([
+      409,
+      expect.stringContaining('the source removed is not in the fleet file'),
+    ]);
+  });
   await made.comparisons.close();
   expect(troubles).toEqual([]);
 });

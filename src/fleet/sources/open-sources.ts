@@ -6,6 +6,7 @@ import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { CHECKOUTS_FOLDER, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-target.ts';
@@ -68,7 +69,7 @@ export function openSources(options: SourcesOptions): Sources {
   );
   const sourceNamed = (source: string): OpenSource => {
     const found = open.get(source);
-    if (found === undefined) throw new Error(`no source is named ${source}`);
+    if (found === undefined) throw new UserError(`the source ${source} is not in the fleet file`);
     return found;
   };
   const local = (source: string, project: string): LocalPaths =>
