@@ -22,13 +22,13 @@ export function knownNames(list: NameList): readonly string[] {
 }
 
 /** Yields the records unchanged. After the last record, caches their names for editors. */
-export async function* cachingNames<T extends { readonly name?: string | undefined }>(
+export async function* cachingNames<T extends { readonly name?: string | null | undefined }>(
   records: AsyncIterable<T>,
   { mayCache, ...list }: NameList & { mayCache(name: string): boolean },
 ): AsyncIterable<T> {
   const names: string[] = [];
   for await (const record of records) {
-    if (record.name !== undefined) names.push(record.name);
+    if (typeof record.name === 'string') names.push(record.name);
     yield record;
   }
   const file = fileOf(list);

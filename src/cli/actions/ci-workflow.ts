@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { UserError } from '../../problems/user-error.ts';
 import { packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -87,8 +86,12 @@ export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string
 function suffixOf({ project }: CiProject): string {
   if (project === '.') return '';
   const name = project.replaceAll(/[^\p{L}\p{N}\p{M}_/-]+/gu, '-');
-  const digest = name === project ? '' : `-${createHash('sha256').update(project).digest('hex').slice(0, 8)}`;
-  return `-${name.replaceAll('/', '.')}${digest}`;
+  return `-${name.replaceAll('/', '.')}${name === project ? '' : `-${digestOf(project)}`}`;
+}
+
+function digestOf(project: string): string {
+  // Load the module only when it is needed.
+  return process.getBuiltinModule('node:crypto').hash('sha256', project).slice(0, 8);
 }
 
 function gitlabTemplate({ installation, project }: CiProject): string {
