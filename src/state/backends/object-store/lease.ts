@@ -211,7 +211,7 @@ export class Lease implements StateLease {
     }
     const isFast = this.#writeMs < FAST_WRITE_MS;
     const batch = this.#waiting.splice(0, isFast ? fastBatch : Number.POSITIVE_INFINITY);
-    const { monotonic: start } = this.#readClocks();
+    const start = performance.now();
     const size = batch.length === 1 ? '1 entry' : `${batch.length} entries`;
     const written = this.#write(size, async () => {
       const entries = await Promise.all(batch.map(({ entry }) => this.#seal.encryptEntry(entry)));
@@ -220,7 +220,7 @@ export class Lease implements StateLease {
     this.#gathering = this.#waiting.length > 0 ? this.#gather() : undefined;
     try {
       await written;
-      this.#writeMs = Math.min(this.#readClocks().monotonic - start, Math.max(1, 1.1 * this.#writeMs));
+      this.#writeMs = Math.min(performance.now() - start, Math.max(1, 1.1 * this.#writeMs));
       for (const { entry, resolve } of batch) {
         const { event } = entry;
         if (event.type === 'creating' || event.type === 'updating') this.#inFlight.add(event.address);
