@@ -5,7 +5,7 @@ import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
 import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { Json } from '../values/json.ts';
+import { type Json, totalSize } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 
@@ -60,7 +60,11 @@ export class ParseCache implements DocumentCache {
 
   set(key: string, parsed: ParsedFile): void {
     if (parsed.problems.length > 0) return;
-    if (parsed.documents.reduce((size, { value }) => size + lengthOf(value), 0) > MAX_CHARACTERS) return;
+    if (
+      parsed.documents.reduce((size, { value }) => size + totalSize(value, MAX_CHARACTERS, lengthOf), 0) >
+      MAX_CHARACTERS
+    )
+      return;
     this.#added.set(key, parsed);
   }
 
@@ -213,19 +217,11 @@ async function removeUnused(folder: string): Promise<void> {
   }
 }
 
-/** Returns the approximate length of a value as JSON. Stops counting above the limit. */
-function lengthOf(value: Json | undefined): number {
-  let size = 0;
-  const open: unknown[] = [value];
-  for (let next = open.pop(); next !== undefined && size <= MAX_CHARACTERS; next = open.pop()) {
-    size += typeof next === 'string' ? next.length : 1;
-    if (typeof next !== 'object' || next === null) continue;
-    for (const [key, item] of Object.entries(next)) {
-      size += key.length;
-      open.push(item);
-    }
-  }
-  return size;
+/** Returns the approximate length of a value as JSON, without its parts. */
+function lengthOf(value: Json): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.keys(value).reduce((length, key) => length + key.length, 1);
 }
 
 /** A cache of parsed files, whose keys are digests of the contents. It may drop any entry at any time. */

@@ -11,7 +11,7 @@ import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { Inputs } from '../manifests/value-forms.ts';
 import { compareText } from '../problems/compare-text.ts';
-import { countValues } from '../values/json.ts';
+import { totalSize } from '../values/json.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
 
@@ -66,7 +66,7 @@ export async function readDeclarations(
       const parsed = key === undefined ? undefined : cache?.get(key);
       const store = (result: ParsedFile, text: string): void => {
         if (project.maxValues !== undefined)
-          for (const { value = null } of result.documents) values += countValues(value, maxValues);
+          for (const { value = null } of result.documents) values += totalSize(value, maxValues, () => 1);
         const declared = declarationsIn(file, { parsed: result, text }, known);
         if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
         collect(at, declared);

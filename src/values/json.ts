@@ -78,15 +78,18 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
   else target[key] = value;
 }
 
-/** Returns the number of values in a value, itself included. Stops counting above `max`. A part that occurs twice counts twice. */
-export function countValues(value: Json, max: number): number {
-  let count = 0;
+/**
+ * Returns the sum of the sizes of a value and all its parts; 0 for undefined. Stops above `max`. A part that occurs twice counts twice.
+ * @param sizeOfPart returns the size of a part without its own parts.
+ */
+export function totalSize(value: Json | undefined, max: number, sizeOfPart: (part: Json) => number): number {
+  let size = 0;
   const open = [value];
-  for (let next = open.pop(); next !== undefined && count <= max; next = open.pop()) {
-    count++;
+  for (let next = open.pop(); next !== undefined && size <= max; next = open.pop()) {
+    size += sizeOfPart(next);
     if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) open.push(item);
   }
-  return count;
+  return size;
 }
 
 /** True if the value contains a number that was not read exactly: an integer with too many digits, or an infinite number. */
