@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { removeExpiredRows } from '../../src/fleet/rows/process-rows.ts';
 import { type Clock, systemClock } from '../../src/operator/clock.ts';
+import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { newDatabases } from './fleet-databases.ts';
+import { costsOf, type Recorded, recording } from './statement-costs.ts';
 import { testFleet } from './test-fleet.ts';
 
 const RUNS = `INSERT INTO voxform_fleet.runs (address, started_at, seconds, mode, result, process, summary)
@@ -49,4 +52,24 @@ it('removes old runs even if each process lives only for a minute', async () => 
     const [row] = await fleet.database.query('SELECT count(*)::int AS count FROM voxform_fleet.runs');
     return row?.count === 1;
   });
+});
+
+it('finds the last old runs of many by an index, where statistics still count those that it has removed', {
+  tags: ['long'],
+}, async () => {
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  try {
+    await setUpTables(database);
+    await database.query(`INSERT INTO voxform_fleet.runs (address, started_at, seconds, mode, result, process, summary)
+SELECT 'a', now() - (n * 37 % 100) * interval '1 day', 1, 'apply', 'ok', 'p', json '{}' FROM generate_series(1, 200000) AS n`);
+    await database.query('VACUUM ANALYZE voxform_fleet.runs');
+    const statements: Recorded[] = [];
+    const [retention, recorded] = [89.5 * 86_400_000, recording(database, statements)];
+    await removeExpiredRows(database, retention);
+    expect(await database.query('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 180_000 }]);
+    await removeExpiredRows(recorded, retention);
+    expect((await costsOf(database, [...statements])).rows).toBeLessThan(4000);
+  } finally {
+    await database.close();
+  }
 });
