@@ -72,7 +72,7 @@ export interface FleetFile {
   readonly database: Secret | string | undefined;
   readonly sources: readonly SourceSettings[];
   readonly rules: readonly FleetRule[];
-  readonly limits: { readonly concurrency: number; readonly runs: number; readonly values: number };
+  readonly limits: Readonly<Record<'concurrency' | 'runs' | 'values' | 'characters', number>>;
   /** Policies that apply to every project. A project can only add further policies. */
   readonly policies: PolicySource;
   readonly timeout: number;
@@ -207,7 +207,12 @@ function check(
     database,
     sources,
     rules,
-    limits: { concurrency: limits.concurrency ?? 64, runs: limits.runs ?? 8, values: limits.values ?? 1_000_000 },
+    limits: {
+      concurrency: limits.concurrency ?? 64,
+      runs: limits.runs ?? 8,
+      values: limits.values ?? 1_000_000,
+      characters: limits.characters ?? 16_000_000,
+    },
     policies: { of: 'fleet', file, path: path.join(folder, file), policies },
     timeout: milliseconds(timeout, 600_000),
     retention: milliseconds(retention, 90 * 86_400_000),

@@ -301,6 +301,14 @@ export const fleetSchema = z
             description: 'Maximum number of values in all manifests of one project together; default: 1000000.',
             examples: [1_000_000],
           }),
+        characters: z
+          .int()
+          .min(1_000_000)
+          .meta({
+            description:
+              'Maximum number of characters of the resources of one workspace, with their files and defaults; default: 16000000.',
+            examples: [16_000_000],
+          }),
       })
       .partial()
       .describe('Limits of one process.')

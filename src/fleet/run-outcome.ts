@@ -10,7 +10,6 @@ import { EMPTY_OUTCOME } from '../operator/reconciler.ts';
 import { isHealthy, millisecondsUntilWindow, type RunReport } from '../operator/run-report.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
 import { compareText } from '../problems/compare-text.ts';
-import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow } from './rows/run-rows.ts';
@@ -163,16 +162,12 @@ function planId(digest: string): string {
 function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): FinishedRun['plan'] {
   if (plan === undefined) return undefined;
   if (hold?.reason === 'approval') {
-    return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: documentOf(plan) };
+    return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: withDigest(plan) };
   }
   // If the run was stopped before its first write, the approval stays valid.
   const hasWritten = applied.some((each) => each.result.status !== 'skipped');
   if (hasWritten && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
   return result === 'ok' && hold === undefined ? { is: 'unnecessary' } : undefined;
-}
-
-export function documentOf(plan: PlanDocument): Json {
-  return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 
 /** Returns the plan of the remaining actions, and a digest to detect changes. To save space, omits details of resources in sync. */
@@ -184,7 +179,7 @@ function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | 
   if (resources.length === 0) return undefined;
   return {
     digest: hash('sha256', JSON.stringify([state.lineage, resources])),
-    document: documentOf({ ...after, resources }),
+    document: withDigest({ ...after, resources }),
   };
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
 import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { type Json, totalSize } from '../values/json.ts';
+import { lengthOfPart, totalSize } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 
@@ -61,7 +61,7 @@ export class ParseCache implements DocumentCache {
   set(key: string, parsed: ParsedFile): void {
     if (parsed.problems.length > 0) return;
     if (
-      parsed.documents.reduce((size, { value }) => size + totalSize(value, MAX_CHARACTERS, lengthOf), 0) >
+      parsed.documents.reduce((size, { value }) => size + totalSize(value, MAX_CHARACTERS, lengthOfPart), 0) >
       MAX_CHARACTERS
     )
       return;
@@ -215,13 +215,6 @@ async function removeUnused(folder: string): Promise<void> {
     const { mtimeMs } = await stat(file);
     if (Date.now() - mtimeMs > MAX_UNUSED_MS) await rm(file, { force: true });
   }
-}
-
-/** Returns the approximate length of a value as JSON, without its parts. */
-function lengthOf(value: Json): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.keys(value).reduce((length, key) => length + key.length, 1);
 }
 
 /** A cache of parsed files, whose keys are digests of the contents. It may drop any entry at any time. */

@@ -242,7 +242,11 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   }
   return {
     root,
-    ...(local !== undefined && { localRoot: local.root, maxValues: local.maxValues }),
+    ...(local !== undefined && {
+      localRoot: local.root,
+      maxValues: local.maxValues,
+      maxCharacters: local.maxCharacters,
+    }),
     file,
     manifests: withoutOwnFiles(manifests ?? defaultManifests, Object.values(workspaces), context),
     defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,

@@ -8,7 +8,8 @@ import { type CheckedDeclaration, type Declaration, findingIn, formsIn } from '.
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext, Inputs, isSecretName } from '../manifests/value-forms.ts';
-import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { isObject, type Json, type JsonObject, lengthOfPart, totalSize } from '../values/json.ts';
 import { isSymbolic, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
@@ -71,6 +72,8 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const contexts = formsContexts(options, overlays, inputs);
   memory?.beginLoad(project, workspace);
   const slices = new TimeSlices(options.signal);
+  const { maxCharacters } = project;
+  let characters = 0;
   for (const declaration of read.declarations) {
     if (slices.isOver()) await slices.next();
     if (overlays.skips(declaration.address)) {
@@ -81,6 +84,10 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     const evaluated = memory?.resource(declaration, inputs, evaluate) ?? evaluate();
     for (const { reference } of evaluated.checked.references) listener?.onReference(reference.kind);
     findings.push(evaluated.findings);
+    if (maxCharacters !== undefined) {
+      characters += totalSize(evaluated.resource.spec as Json, maxCharacters, lengthOfPart);
+      if (characters > maxCharacters) return { resources: [], diagnostics: [tooLarge(options, maxCharacters)] };
+    }
     if (duplicates.has(declaration)) continue;
     checked.push(evaluated.checked);
     resources.push(evaluated.resource);
@@ -106,6 +113,12 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
         ? []
         : (await import('../manifests/positions.ts')).locate(reported, (file) => path.join(project.root, file)),
   };
+}
+
+/** Returns the problem of resources that are too large. One file may be part of any number of resources, so its size is not enough. */
+function tooLarge({ project, workspace }: LoadDesiredOptions, maxCharacters: number): Diagnostic {
+  const message = `the resources of ${workspace.name} have more than ${maxCharacters} characters with their files and defaults, the limit of the fleet; split the project, or raise limits.characters in the fleet file`;
+  return { severity: 'error', code: 'too-many-characters', message, file: project.file ?? 'manifests' };
 }
 
 type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;

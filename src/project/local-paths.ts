@@ -25,6 +25,8 @@ export interface LocalPaths {
   readonly mayRunCommands?: boolean | undefined;
   /** The maximum number of values in all manifests of the project together, if it is limited. */
   readonly maxValues?: number | undefined;
+  /** The maximum number of characters of the resources of one workspace, if it is limited. */
+  readonly maxCharacters?: number | undefined;
   /** True if files next to the project are temporary, so that no state may be stored there. */
   readonly isTemporary?: boolean | undefined;
   /** Returns the state location of a workspace without `state` settings. If absent, the state is local. */

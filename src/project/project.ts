@@ -23,6 +23,8 @@ export interface ProjectConfig {
   readonly manifests: readonly string[];
   /** The maximum number of values in all manifests together, for a project from an untrusted source. */
   readonly maxValues?: number | undefined;
+  /** The maximum number of characters of the resources of one workspace, for a project from an untrusted source. */
+  readonly maxCharacters?: number | undefined;
   readonly defaultWorkspace: string | undefined;
   readonly workspaces: Readonly<Record<string, WorkspaceConfig>>;
   /** Default fields of the spec of each manifest, by kind. */

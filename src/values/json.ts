@@ -92,6 +92,13 @@ export function totalSize(value: Json | undefined, max: number, sizeOfPart: (par
   return size;
 }
 
+/** Returns the number of characters of a value without its parts, for {@link totalSize}. A value other than a string counts as one. */
+export function lengthOfPart(part: Json): number {
+  if (typeof part === 'string') return part.length;
+  if (typeof part !== 'object' || part === null) return 1;
+  return Object.keys(part).reduce((length, key) => length + key.length, 1);
+}
+
 /** True if the value contains a number that was not read exactly: an integer with too many digits, or an infinite number. */
 export function hasInexactNumber(value: unknown): boolean {
   if (typeof value === 'number')

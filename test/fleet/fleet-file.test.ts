@@ -34,7 +34,7 @@ describe('fleet file', () => {
       database: undefined,
       sources: [{ name: 'voices', path: '/srv/voices', projects: ['.'], interval: 2000 }],
       rules: [],
-      limits: { concurrency: 64, runs: 8, values: 1_000_000 },
+      limits: { concurrency: 64, runs: 8, values: 1_000_000, characters: 16_000_000 },
       timeout: 600_000,
       retention: 90 * 86_400_000,
     });
@@ -50,7 +50,7 @@ workspaces:
   "voices/clients/acme:production": { mode: approve, interval: 1m }
   "*:staging": { mode: apply }
   "*": {}
-limits: { concurrency: 8, runs: 2, values: 5000 }
+limits: { concurrency: 8, runs: 2, values: 5000, characters: 2000000 }
 timeout: 1m
 retention: 1d
 `;
@@ -73,7 +73,7 @@ retention: 1d
         { mode: 'apply', interval: 300_000 },
         { pattern: '*', mode: 'report', interval: 300_000 },
       ],
-      limits: { concurrency: 8, runs: 2, values: 5000 },
+      limits: { concurrency: 8, runs: 2, values: 5000, characters: 2_000_000 },
       timeout: 60_000,
       retention: 86_400_000,
     });

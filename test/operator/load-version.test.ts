@@ -75,6 +75,25 @@ it('reads no more values than a fleet allows, and reports only that', async () =
   expect((await outcome(1000)).parsed).toBe(3);
 });
 
+it('evaluates no more characters than a fleet allows, and counts a file for each resource that contains it', async () => {
+  using project = new TemporaryProject({
+    'voxform.yaml': `${PROJECT}\ndefaults: { Agent: { llm_config: { tools: [{ ${'key'.repeat(100)}: 1 }] } } }\n`,
+    'secrets/PLATFORM_KEY': 'key-of-the-platform',
+    'manifests/a.yaml': ['a', 'b', 'c'].map((name) => agent(name, '{ $file: long.md }')).join('---\n'),
+    'manifests/long.md': 'x'.repeat(1000),
+  });
+  const errors = async (maxCharacters: number) => {
+    const result = await loadVersion(testContext(project.root, { env: {} }), {
+      version: { folder: project.root, commit: undefined },
+      local: { root: project.root, allowed: [], maxCharacters },
+      last: new LastLoad(),
+    });
+    return 'invalid' in result ? result.invalid.diagnostics.map(({ code }) => code) : [];
+  };
+  expect(await errors(3500)).toEqual(['too-many-characters']);
+  expect(await errors(4500)).toEqual([]);
+});
+
 describe('repeated load', () => {
   it('parses only changed files, and still finds errors in the others', async () => {
     using project = new TemporaryProject({

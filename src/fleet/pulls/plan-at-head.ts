@@ -1,4 +1,4 @@
-import { approvalDigest } from '../../engine/plan/plan-digest.ts';
+import { approvalDigest, withDigest } from '../../engine/plan/plan-digest.ts';
 import { LastLoad } from '../../operator/last-load.ts';
 import { loadVersion } from '../../operator/load-version.ts';
 import { StateLocked } from '../../operator/messages.ts';
@@ -9,12 +9,12 @@ import { positionText } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { changesIn } from '../../runs/planning.ts';
 import type { RunSignals } from '../../runs/run-context.ts';
-import { mapStrings } from '../../values/json.ts';
+import { type Json, mapStrings } from '../../values/json.ts';
 import { Redactor } from '../../values/redactor.ts';
 import { ruleOf } from '../fleet-file.ts';
 import type { PullPlan } from '../rows/pull-rows.ts';
 import type { MemberRuns } from '../run-member.ts';
-import { documentOf, withoutValues } from '../run-outcome.ts';
+import { withoutValues } from '../run-outcome.ts';
 import { type AffectedWorkspace, policiesWith } from './affected.ts';
 
 interface PlanAtHeadOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared' | 'rules'> {
@@ -98,7 +98,7 @@ export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedW
   return {
     result: isDenied ? 'denied' : changesIn(document) > 0 ? 'changes' : 'unchanged',
     digest: isDenied || settings.length > 0 ? undefined : approvalDigest(document),
-    plan: mapStrings(documentOf(visiblePlan), (text) => redactor.redact(text)),
+    plan: mapStrings(JSON.parse(JSON.stringify(withDigest(visiblePlan))) as Json, (text) => redactor.redact(text)),
     notes,
   };
 }

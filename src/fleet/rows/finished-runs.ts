@@ -32,12 +32,12 @@ export interface FinishedRun {
   readonly summary: JsonObject;
   /** The change to the stored plans: a plan needs approval, the approved plan was applied, or no plan is needed. */
   readonly plan:
-    | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
+    | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: object }
     | { readonly is: 'applied'; readonly id: string }
     | { readonly is: 'unnecessary' }
     | undefined;
-  /** The plan of the remaining actions; undefined if it has no resources or is unknown. */
-  readonly left: { readonly digest: string; readonly document: Json } | undefined;
+  /** The plan of the remaining actions; undefined if it has no resources or is unknown. It shares its texts with other plans until it is stored. */
+  readonly left: { readonly digest: string; readonly document: object } | undefined;
   /** The summary of a state outside the fleet's database. */
   readonly external: { readonly digest: string; readonly state: ExternalState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */

@@ -252,6 +252,7 @@ function localPaths(
     allowedWith,
     mayRunCommands: settings.allowsCommands,
     maxValues: fleet.limits.values,
+    maxCharacters: fleet.limits.characters,
     secretSources: settings.secretSources && { settings: settings.secretSources, folder: fleet.folder },
     stateOf,
     stateProblem: (workspace: string, location: StateLocation) => foreignStateProblem(location, stateOf(workspace)),
