@@ -1,3 +1,5 @@
+import { constants as bufferConstants } from 'node:buffer';
+import { constants } from 'node:fs';
 import * as promises from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
@@ -14,13 +16,23 @@ export type FileHandle = promises.FileHandle;
 
 export const nodeFiles: Files = { ...promises, readFile: readWhole };
 
-/** Reads a file with as few reads as possible. Node's `readFile` yields after each half megabyte, and a state may be much larger. */
-async function readWhole(path: string): Promise<Buffer> {
-  await using handle = await promises.open(path);
+/** A longer file cannot become text. */
+export const MAX_BYTES = bufferConstants.MAX_STRING_LENGTH;
+
+/**
+ * Reads a file with as few reads as possible. Node's `readFile` yields after each half megabyte, and a state may be much larger. Refuses
+ * pipes and devices, which may never end, and files of more than 512 MiB.
+ * @throws an error with a code that `reasonOf` describes.
+ */
+export async function readWhole(path: string): Promise<Buffer> {
+  // Without O_NONBLOCK, opening a pipe waits for a writer. Windows lacks the flag.
+  await using handle = await promises.open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const status = await handle.stat();
-  // Pipes and other special files have no size.
-  if (!status.isFile() || status.size === 0) return await handle.readFile();
+  if (!status.isFile() && !status.isDirectory()) throw failure('ENXIO', 'expected a file');
   const { size } = status;
+  if (size > MAX_BYTES) throw tooLarge();
+  // Files of the kernel have no size, and reading a folder fails.
+  if (size === 0 || !status.isFile()) return await handle.readFile();
   const bytes = Buffer.allocUnsafeSlow(size);
   let filled = 0;
   while (filled < size) {
@@ -115,4 +127,12 @@ async function isFolderIn(path: string, files: Pick<Files, 'stat'>): Promise<boo
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return false;
     throw error;
   }
+}
+
+export function tooLarge(): Error {
+  return failure('EFBIG', 'the file is larger than 512 MiB');
+}
+
+export function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

@@ -1,22 +1,15 @@
-import { constants as bufferConstants } from 'node:buffer';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { errorCode } from '../problems/error-code.ts';
-
-/** A longer file cannot become text. */
-const MAX_BYTES = bufferConstants.MAX_STRING_LENGTH;
+import { failure, MAX_BYTES, readWhole, tooLarge } from './files.ts';
 
 /**
  * Reads a file or a pipe that a user names. Refuses devices, which may never end, and files of more than 512 MiB.
  * @throws an error with a code that `reasonOf` describes.
  */
 export async function readGivenFile(file: string): Promise<Buffer> {
-  const status = await stat(file);
-  if (status.isFIFO()) return readPipe(file);
-  if (!status.isFile() && !status.isDirectory()) throw failure('ENXIO', 'expected a file or a pipe');
-  if (status.size > MAX_BYTES) throw tooLarge();
-  return readFile(file);
+  return (await stat(file)).isFIFO() ? readPipe(file) : readWhole(file);
 }
 
 /** A blocking open or read of a pipe would keep the process from ending. */
@@ -46,12 +39,4 @@ function readNow(fd: number): Buffer | undefined {
     if (errorCode(error) === 'EAGAIN') return undefined;
     throw error;
   }
-}
-
-function tooLarge(): Error {
-  return failure('EFBIG', 'the file is larger than 512 MiB');
-}
-
-function failure(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code });
 }

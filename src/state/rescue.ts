@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolders } from '../files/files.ts';
+import { makeFolders, readWhole } from '../files/files.ts';
 import { readGivenFile } from '../files/given-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
@@ -89,16 +89,16 @@ export async function findRescues(root: string, lineage?: string): Promise<Found
   const folder = path.join(root, '.voxform', 'rescue');
   const listed = await readdir(folder).catch((error: unknown): string[] => {
     if (errorCode(error) === 'ENOENT') return [];
-    const hint = 'It may contain ids that are in no state. Make it a readable folder, then run the command again.';
-    throw new UserError(`cannot read ${folder}: ${reasonOf(error)}`, { hint, cause: error });
+    throw unreadable(folder, error, `${MAY_CONTAIN_IDS} Make it a readable folder, then run the command again.`);
   });
   const names = listed.filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
     names.sort().map(async (name): Promise<FoundRescue[]> => {
       const file = path.join(folder, name);
       // Another run may have just recorded the outcomes and removed the file.
-      const bytes = await readFile(file).catch((error: unknown) => {
-        if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
+      const bytes = await readWhole(file).catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return undefined;
+        throw unreadable(file, error, `${MAY_CONTAIN_IDS} Make it readable, or move it away if it is no rescue file.`);
       });
       return bytes === undefined
         ? []
@@ -112,7 +112,7 @@ export async function findRescues(root: string, lineage?: string): Promise<Found
 /** @throws UserError if the file cannot be read. */
 export async function readRescue(file: string): Promise<Rescue> {
   const bytes = await readGivenFile(file).catch((error: unknown) => {
-    throw unreadable(file, error);
+    throw unreadable(file, error, 'Pass a file that a failed run left in .voxform/rescue.');
   });
   return rescueOf(file, bytes);
 }
@@ -126,8 +126,10 @@ function rescueOf(file: string, bytes: Buffer): Rescue {
   return { file, entries, damaged: lines.length - entries.length };
 }
 
-function unreadable(file: string, cause: unknown): UserError {
-  return new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
+const MAY_CONTAIN_IDS = 'It may contain ids that are in no state.';
+
+function unreadable(file: string, cause: unknown, hint: string): UserError {
+  return new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { hint, cause });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
@@ -93,6 +93,15 @@ it('apply writes nothing if the folder of rescue files is not readable', async (
   await w.folder.write('.voxform/rescue', 'not a folder');
   const { code, stderr } = await w.run('apply', '--auto-approve');
   expect([code, w.writes(), stderr]).toEqual([1, writes, expect.stringContaining('cannot read')]);
+});
+
+it('apply refuses a rescue file that never ends', async () => {
+  await using w = await scene();
+  const writes = w.writes();
+  mkdirSync(w.at('.voxform/rescue'));
+  symlinkSync('/dev/zero', w.at(RESCUE));
+  const { code, stderr } = await w.run('apply', '--auto-approve');
+  expect([code, w.writes(), oneLine(stderr)]).toEqual([1, writes, expect.stringMatching(/cannot read .*move it away/)]);
 });
 
 it('state rescue records a file of another machine', async () => {

@@ -27,7 +27,7 @@ type Verb = 'read' | 'write' | 'lock';
 function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;
-  const known = problems[code];
+  const known = problems[`${verb} ${code}`] ?? problems[code];
   const [reason, hint] = known ?? [code, undefined];
   return new UserError(`cannot ${verb} the state ${path}: ${reason}`, {
     ...(hint === undefined ? {} : { hint }),
@@ -37,6 +37,7 @@ function fileProblem(error: unknown, verb: Verb, path: string): unknown {
 
 const FREE_SPACE = 'Free some space and run the command again; everything written so far is kept.';
 const GIVE_ACCESS = 'Give this user read and write access to the file and its folder.';
+const OTHER_PATH = 'Set `state.path` of the workspace to another path.';
 const problems: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
   ENOSPC: ['the disk is full', FREE_SPACE],
   EDQUOT: ['the disk quota is exceeded', FREE_SPACE],
@@ -45,9 +46,12 @@ const problems: Readonly<Record<string, readonly [reason: string, hint: string]>
   EPERM: ['operation not permitted', GIVE_ACCESS],
   EROFS: ['the file system is read-only', 'Set `state.path` of the workspace to a writable path.'],
   ENOENT: ['the folder cannot be created', 'Set `state.path` of the workspace to a writable path.'],
+  'read EFBIG': ['it is larger than 512 MiB', OTHER_PATH],
+  ENXIO: ['the path is a pipe, a socket or a device', OTHER_PATH],
   EISDIR: ['the path is a folder', 'Move the folder away, or set `state.path` of the workspace to another path.'],
-  ENOTDIR: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
-  EEXIST: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
+  ENOTDIR: ['part of the path is a file', OTHER_PATH],
+  EEXIST: ['part of the path is a file', OTHER_PATH],
+  ENAMETOOLONG: ['the path is too long', OTHER_PATH],
   ELOOP: ['its symbolic links form a cycle', 'Fix the link.'],
   EIO: ['the disk reported an error', 'Check the disk first; earlier data may still be readable.'],
 };

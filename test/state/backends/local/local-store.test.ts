@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Files, nodeFiles } from '../../../../src/files/files.ts';
@@ -21,6 +21,14 @@ async function written(commits = 1, at?: string): Promise<string> {
     await session.record(saved('a', `id-${count}`));
     await session.close();
   }
+  return path;
+}
+
+/** Creates something else in place of a state. */
+async function replaced(make: (path: string) => unknown): Promise<string> {
+  const path = await statePath();
+  await mkdir(dirname(path), { recursive: true });
+  await make(path);
   return path;
 }
 
@@ -327,6 +335,25 @@ describe('state in local files', () => {
       reason: 'a file in place of its folder',
       path: async () => join(await written(), 'state.json'),
       message: /part of the path is a file/,
+    },
+    {
+      reason: 'a pipe that nothing writes to',
+      path: () => replaced((path) => execFileSync('mkfifo', [path])),
+      message: /the path is a pipe/,
+    },
+    {
+      reason: 'a device that never ends',
+      path: () => replaced((path) => symlink('/dev/zero', path)),
+      message: /a device/,
+    },
+    {
+      reason: 'a file that is too large to be a state',
+      path: () =>
+        replaced(async (path) => {
+          await writeFile(path, '');
+          await truncate(path, 2 ** 32);
+        }),
+      message: /larger than 512 MiB/,
     },
   ])('reports $reason', async ({ path, message }) => {
     const error = await failureOf(openSession(storeAt(await path()), options));
