@@ -15,7 +15,7 @@ export interface VersionedRecord {
   readonly entry: ResourceEntry;
 }
 
-/** @throws UserError if the kind has no versions, or if the address is not in the state. */
+/** @throws UserError if the kind has no versions, or if the state has no id of the address. */
 export function versionedRecord(address: string, state: State): VersionedRecord {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw usageError(EXPECTED_ADDRESS);
@@ -26,6 +26,7 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
     throw usageError(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources have versions`);
   }
   const entry = state.resources.get(address);
+  if (entry === undefined && state.pending.has(address)) throw unresolvedCreate(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
   return { address, kind: kind.name, id: entry.id, versions: kind.versions, entry };
 }
@@ -35,6 +36,13 @@ export function noSuchVersion(address: string, version: number, cause?: unknown)
     hint: advice`Run ${command(`versions ${address}`)} to list its versions.`,
     exitCode: ExitCode.usage,
     cause,
+  });
+}
+
+/** Returns the error for an address whose record is not known yet. */
+export function unresolvedCreate(address: string): UserError {
+  return new UserError(`${address} has an unknown create: resolve it first`, {
+    hint: advice`${command(`import ${address} ID`)}, or ${command(`state resolve ${address} --not-created`)}`,
   });
 }
 

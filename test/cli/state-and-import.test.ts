@@ -84,6 +84,45 @@ describe('a create without a response', () => {
     expect(workspace.writes()).toBe(1);
   });
 
+  it('has no versions yet, which the commands for them say', async () => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+    await workspace.run('apply', '--auto-approve');
+    const lines = [
+      ['versions', 'Agent/day'],
+      ['rollback', 'Agent/day', '--to', '1'],
+      ['impact', 'Agent/day'],
+      ['get', 'versions', 'Agent/day'],
+    ];
+    for (const words of lines) {
+      const { code, stderr } = await workspace.run(...words);
+      expect([code, stderr], words.join(' ')).toEqual([1, expect.stringContaining('has an unknown create')]);
+    }
+  });
+
+  it('of a number is not resolved by a record of another number', async () => {
+    const number = (name: string, digits: string): string =>
+      `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: ${name} }\nspec: { number: "${digits}" }\n`;
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': number('main', '+12025550120') });
+    await workspace.run('apply', '--auto-approve');
+    const id = [...workspace.emulator.world.numbers.keys()][0] ?? '';
+    await workspace.run('state', 'rm', 'PhoneNumber/main');
+    await workspace.folder.write('manifests/a.yaml', number('other', '+12025550177'));
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
+    await workspace.run('apply', '--auto-approve');
+    await workspace.folder.write('ids.csv', `address,id\nPhoneNumber/other,${id}\n`);
+    for (const words of [
+      ['import', 'PhoneNumber/other', id],
+      ['import', '--from', 'ids.csv'],
+    ]) {
+      const { code, stderr } = await workspace.run(...words);
+      expect([code, stderr], words.join(' ')).toEqual([1, expect.stringContaining('12025550177')]);
+    }
+    expect(JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout)).toMatchObject([
+      { address: 'PhoneNumber/other', status: 'unknown' },
+    ]);
+  });
+
   it('is created after it was resolved as not created', async () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });

@@ -14,7 +14,7 @@ import { idsInState, type MissedRecord, mentionedIds, missingReason, readMention
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type AnyRecord, type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
-import { unknownInState } from '../../runs/versioned-record.ts';
+import { unknownInState, unresolvedCreate } from '../../runs/versioned-record.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { kindsInCalls } from '../flags.ts';
@@ -332,6 +332,7 @@ function idOf(given: string, state: State | undefined): string {
   if (parseAddress(given) === undefined || state === undefined) return given;
   const entry = state.resources.get(given);
   if (entry !== undefined) return entry.id;
+  if (state.pending.has(given)) throw unresolvedCreate(given);
   throw unknownInState(given, state.resources.keys());
 }
 

@@ -17,7 +17,7 @@ import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { LockOptions } from '../../runs/run-context.ts';
 import { freshState, recordRescueFile } from '../../runs/state-access.ts';
-import { unknownInState } from '../../runs/versioned-record.ts';
+import { unknownInState, unresolvedCreate } from '../../runs/versioned-record.ts';
 import { parseEdited, stateBytes } from '../../state/document-text.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { describeHolder } from '../../state/lock-info.ts';
@@ -107,11 +107,7 @@ export async function removeFromState(
   await opened.inSession({ operation: 'state rm', options }, async (session) => {
     for (const address of addresses) {
       requireKnown(address, session.state);
-      if (session.state.pending.has(address)) {
-        throw new UserError(`${address} has an unknown create: resolve it first`, {
-          hint: advice`${command(`import ${address} ID`)}, or ${command(`state resolve ${address} --not-created`)}`,
-        });
-      }
+      if (session.state.pending.has(address)) throw unresolvedCreate(address);
     }
     for (const address of new Set(addresses)) {
       const entry = session.state.resources.get(address);

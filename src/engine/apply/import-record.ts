@@ -1,8 +1,8 @@
 import { kindNamed } from '../../kinds/index.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { advice, command, UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
@@ -39,7 +39,7 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
 
 /**
  * Returns true if the state has this id at this address, without an unknown create.
- * @throws UserError if the record does not exist, or if the address or the record is already managed.
+ * @throws UserError if the record does not exist, if it is not that of the unknown create, or if the address or the record is managed.
  */
 export async function isImported(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
@@ -49,7 +49,18 @@ export async function isImported(claim: Claim, state: State, recheck: Recheck): 
   if (isManagedAlready(state, claim, isMissing)) return true;
   const observation = await recheck.at(kind, id);
   if (observation.status !== 'shown') throw notFoundError(claim, observation);
+  refuseOtherKey(claim, state, observation.record);
   return false;
+}
+
+/** @throws UserError if the address has an unknown create of another natural key, which this record cannot resolve. */
+function refuseOtherKey({ address, id, kind }: Claim, { pending }: State, record: ShownRecord): void {
+  const sent = pending.get(address)?.natural_key;
+  const shown = kind.naturalKeyOf?.(record);
+  if (sent === undefined || shown === undefined || sent === shown) return;
+  throw new UserError(`${address} has an unknown create of ${sent}, but ${id} is ${shown}`, {
+    hint: advice`Import the record of ${sent}. If the platform has none, first run ${command(`state resolve ${address} --not-created`)}`,
+  });
 }
 
 /**
