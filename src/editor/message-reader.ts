@@ -5,6 +5,7 @@ import {
   type Disposable,
   type Message,
 } from 'vscode-languageserver-protocol/node';
+import { isObject } from '../values/json.ts';
 
 const END_OF_HEADERS = '\r\n\r\n';
 /** Matches complete header lines, followed by the start of another line. */
@@ -33,7 +34,8 @@ export class MessageReader extends AbstractMessageReader {
     const onData = (chunk: Buffer): void => {
       this.#rest = Buffer.concat([this.#rest, chunk]);
       try {
-        for (let message = this.#next(); message !== undefined; message = this.#next()) callback(message);
+        for (let message = this.#next(); message !== undefined; message = this.#next())
+          if (!isInvalidCancellation(message)) callback(message);
       } catch (error) {
         this.#input.off('data', onData);
         this.fireError(error);
@@ -67,4 +69,10 @@ export class MessageReader extends AbstractMessageReader {
       throw new Error(`the editor sent a message of ${length} bytes that is not JSON`, { cause });
     }
   }
+}
+
+/** Returns true for a cancellation without an id. The library throws at it, as if the stream were broken. */
+function isInvalidCancellation(message: unknown): boolean {
+  if (!isObject(message) || message.method !== '$/cancelRequest') return false;
+  return !isObject(message.params) || !['string', 'number'].includes(typeof message.params.id);
 }

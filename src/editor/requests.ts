@@ -243,15 +243,16 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
 }
 
 const position = z.object({ line: z.uint32(), character: z.uint32() });
+export const inRange = z.object({ start: position, end: position });
 
 /** The schemas of the request parameters that are used. */
-const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
+export const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 const atPosition = inFile.extend({ position });
 const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });
 const forRename = atPosition.extend({ newName: z.string() });
 const forQuery = z.object({ query: z.string() });
 const forCodeActions = inFile.extend({
-  range: z.object({ start: position, end: position }),
+  range: inRange,
   context: z.object({ only: z.array(z.string()).optional() }),
 });
 

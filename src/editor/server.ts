@@ -38,7 +38,7 @@ import { VERSION } from '../version.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { MessageReader } from './message-reader.ts';
 import { realFileOf } from './open-files.ts';
-import { listenToRequests, REQUEST_CAPABILITIES } from './requests.ts';
+import { inFile, inRange, listenToRequests, REQUEST_CAPABILITIES } from './requests.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
 interface ServerOptions extends EditorSessionOptions {
@@ -142,26 +142,26 @@ class EditorServer {
 
   #listenToFiles(): void {
     const { files } = this.#session;
-    this.#on(DidOpenTextDocumentNotification.type, ({ textDocument: { uri, languageId, version, text } }) => {
+    this.#on(DidOpenTextDocumentNotification.type, forOpen, ({ textDocument: { uri, languageId, version, text } }) => {
       this.#session.changed(files.open(uri, languageId, version, text));
     });
-    this.#on(DidChangeTextDocumentNotification.type, ({ textDocument: { uri, version }, contentChanges }) => {
-      const opened = files.get(uri);
+    this.#on(DidChangeTextDocumentNotification.type, forChange, ({ textDocument, contentChanges }) => {
+      const opened = files.get(textDocument.uri);
       if (opened === undefined) return;
-      TextDocument.update(opened.document, contentChanges, version);
+      TextDocument.update(opened.document, contentChanges, textDocument.version);
       this.#session.changed(opened);
     });
-    this.#on(DidCloseTextDocumentNotification.type, ({ textDocument: { uri } }) => {
+    this.#on(DidCloseTextDocumentNotification.type, inFile, ({ textDocument: { uri } }) => {
       const opened = files.get(uri);
       if (opened !== undefined) this.#session.closed(opened);
     });
-    this.#on(DidSaveTextDocumentNotification.type, ({ textDocument: { uri } }) => {
+    this.#on(DidSaveTextDocumentNotification.type, inFile, ({ textDocument: { uri } }) => {
       this.#changedOnDisk([uri]);
     });
-    this.#on(DidChangeWatchedFilesNotification.type, ({ changes }) => {
+    this.#on(DidChangeWatchedFilesNotification.type, forWatchedFiles, ({ changes }) => {
       this.#changedOnDisk(changes.map(({ uri }) => uri));
     });
-    this.#on(DidChangeWorkspaceFoldersNotification.type, ({ event }) => {
+    this.#on(DidChangeWorkspaceFoldersNotification.type, forFolders, ({ event }) => {
       for (const { uri } of event.removed) files.removeFolder(uri);
       for (const { uri } of event.added) files.addFolder(uri);
       this.#session.changedOnDisk('all');
@@ -243,9 +243,12 @@ class EditorServer {
     }
   }
 
-  #on<P, RO>(type: ProtocolNotificationType<P, RO>, handler: NotificationHandler<P>): void {
+  /** Registers the handler of a notification. Ignores notifications with invalid parameters, which have no response. */
+  #on<P, RO>(type: ProtocolNotificationType<P, RO>, schema: ZodType, handler: NotificationHandler<P>): void {
     this.#connection.onNotification(type, (params) => {
       if (this.#state !== 'running') return;
+      const problem = paramsProblem(schema, params);
+      if (problem !== undefined) return void this.#log(MessageType.Warning, `ignored ${type.method}: ${problem}`);
       try {
         handler(params);
       } catch (error) {
@@ -273,11 +276,23 @@ class EditorServer {
   }
 }
 
+const withUri = z.object({ uri: z.string() });
+
 const forInitialize = z.object({
   capabilities: z.looseObject({}),
   rootUri: z.string().nullish(),
-  workspaceFolders: z.array(z.object({ uri: z.string() })).nullish(),
+  workspaceFolders: z.array(withUri).nullish(),
 });
+
+const forOpen = z.object({
+  textDocument: withUri.extend({ languageId: z.string(), version: z.int(), text: z.string() }),
+});
+const forChange = z.object({
+  textDocument: withUri.extend({ version: z.int() }),
+  contentChanges: z.array(z.object({ text: z.string(), range: inRange.optional() })),
+});
+const forWatchedFiles = z.object({ changes: z.array(withUri) });
+const forFolders = z.object({ event: z.object({ added: z.array(withUri), removed: z.array(withUri) }) });
 
 /** Invalid options are ignored. */
 const forEditor = z

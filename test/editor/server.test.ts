@@ -465,6 +465,30 @@ describe('the process of voxform lsp', () => {
     expect(editor.messages).toEqual([]);
   });
 
+  it.each([
+    { method: 'textDocument/didOpen', params: { textDocument: { languageId: 'yaml', version: 1 } } },
+    { method: 'textDocument/didOpen', params: { textDocument: { languageId: 'yaml', version: 1, text: 5 } } },
+    { method: 'textDocument/didChange', params: { textDocument: { version: 2 } } },
+    { method: 'textDocument/didChange', params: { textDocument: { version: 2 }, contentChanges: [{ text: 5 }] } },
+    { method: 'textDocument/didClose', params: undefined },
+    { method: 'textDocument/didSave', params: null },
+    { method: 'workspace/didChangeWatchedFiles', params: { changes: [{ uri: 1 }] } },
+    { method: 'workspace/didChangeWorkspaceFolders', params: { event: {} } },
+    { method: '$/cancelRequest', params: {} },
+    { method: '$/cancelRequest', params: null },
+  ])('ignores $method with $params', async ({ method, params }) => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.diagnostics('manifests/a.yaml', some);
+    const uri = editor.uri(method === 'textDocument/didOpen' ? 'manifests/b.yaml' : 'manifests/a.yaml');
+    const inFile = params?.textDocument && { textDocument: { ...params.textDocument, uri } };
+    await editor.connection.sendNotification(method, params && { ...params, ...inFile });
+    await editor.type('manifests/a.yaml', agent);
+    await editor.diagnostics('manifests/a.yaml', none);
+    expect(editor.messages.join()).not.toMatch(/Error|\n/);
+  });
+
   it('ignores changes of files that are not open, and addresses that are not files', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
