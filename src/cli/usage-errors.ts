@@ -25,9 +25,9 @@ export function explainUsageError(
   const otherToolHint = applicableHint(unknown, command);
   const ownHint = missingValueHint(message, command) ?? targetHint(code, command, operand) ?? '';
   const hint = otherToolHint ?? `${ownHint}${helpOf(command)} for usage.`;
-  const asTyped = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
-  const text = otherToolHint === undefined ? reword(asTyped) : (asTyped.split('\n')[0] ?? '').replace(/^error: /, '');
   const flag = unknown.replace(/=.*/s, '');
+  const asTyped = message.replace(`'${unknown}'`, `'${spellingOf(flag, typed)}'`);
+  const text = otherToolHint === undefined ? reword(asTyped) : (asTyped.split('\n')[0] ?? '').replace(/^error: /, '');
   const flags = flagsOf(command);
   const correction = flags.includes(flag) ? `; ${flag} takes no value` : didYouMean(flag, flags);
   return usageError(`${text}${otherToolHint !== undefined || flag === unknown ? '' : correction}`, hint);
@@ -115,10 +115,11 @@ function checkChoices(each: Option | Argument, choices: readonly string[]): void
   else each.argParser<Choice>(parse);
 }
 
-/** Rewrites a parser message in the style of voxform's messages. */
+/** Rewrites a parser message in the style of voxform's messages. Omits surplus arguments, which may be secrets. */
 function reword(message: string): string {
   return message
     .replace(/^error: /, '')
+    .replace(/^(too many arguments .* but got \d+): .*/s, '$1.')
     .replace(/^command-argument /, '')
     .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, (_, words: string) =>
       didYouMeanOneOf(words.split(', ').map((word) => `"${word}"`)),

@@ -52,8 +52,9 @@ export async function removeSecret(context: Context, { name }: SecretName): Prom
 
 function checkName(name: string): void {
   if (isSecretName(name)) return;
+  // The argument may contain the value, as in NAME=VALUE.
   throw usageError(
-    `${JSON.stringify(name)} is not a valid secret name`,
+    'the argument is not a valid secret name',
     'Use letters, digits, "_", "-" and ".". Do not pass values as arguments.',
   );
 }
