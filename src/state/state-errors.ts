@@ -27,7 +27,7 @@ export class LostLock extends UserError {
 /** A write that is newer than the state, or another write with the same serial. */
 export interface NewerState {
   readonly serial: number;
-  /** Path of a copy, quoted for a shell; undefined if there is none. */
+  /** Path of a copy; undefined if there is none. */
   readonly copy: string | undefined;
   /** Records that are missing from the state: addresses, with their ids if known. */
   readonly missing: readonly string[];

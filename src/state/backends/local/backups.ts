@@ -3,7 +3,6 @@ import { type Files, syncFolderOf } from '../../../files/files.ts';
 import { replaceFile } from '../../../files/replace-file.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
-import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { jsonEqual } from '../../../values/json.ts';
 import { parseState, stateBytes } from '../../document-text.ts';
@@ -212,7 +211,7 @@ export async function newerThan(
   const { file, copy } = newest;
   return {
     serial: Math.max(copy.serial, newerMark?.serial ?? 0),
-    copy: shellWord(file),
+    copy: file,
     missing: missingFrom(document, copy),
   };
 }
