@@ -180,6 +180,10 @@ export interface EarlierDocument {
 /** Another run wrote first. */
 export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
+
+  constructor() {
+    super('the store reported a write conflict');
+  }
 }
 
 /** The first document was not stored, because another state of the workspace was created or changed after the search for other states. */

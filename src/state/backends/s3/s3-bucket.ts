@@ -133,7 +133,9 @@ export class S3Bucket implements Bucket {
         hint: 'Create it, or correct state.bucket, state.region and state.endpoint.',
       });
     }
-    if (status === 404) return new MissingObject(reason);
+    if (name === 'NoSuchKey') return new MissingObject(reason);
+    // The 404 of a gateway must not be mistaken for a missing state, because a second state would be created.
+    if (status === 404) return new Error('the response was 404 without the error code NoSuchKey of S3');
     // A retry helps, because the SDK corrects its clock from this response.
     if (name === 'RequestTimeTooSkewed') return new Error(`${reason}: the clock of this machine is wrong`);
     if (['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'].includes(name)) {

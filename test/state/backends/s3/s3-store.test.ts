@@ -211,6 +211,22 @@ describe('state in S3', () => {
     expect(error.hint).toContain('s3:ListBucket');
   });
 
+  it.each(['GET', 'PUT'])(
+    'is neither missing nor lost while a gateway responds to %s with its own 404',
+    async (method) => {
+      const { server, store } = await scene();
+      await runIn(store());
+      let faults = 0;
+      server.fault = (request) => {
+        const isFaulty = request.method === method && (method === 'GET' || request.path.endsWith('.state'));
+        return isFaulty && ++faults <= 2 ? { status: 404, body: '<html>404 page not found</html>' } : undefined;
+      };
+      if (method === 'GET') expect((await store().read()).document?.serial).toBe(1);
+      else await runIn(store(), 'b');
+      expect(faults).toBeGreaterThan(2);
+    },
+  );
+
   it('finds the region of the bucket, and corrects the clock', async () => {
     const { server, store } = await scene();
     server.ahead = 3_600_000;
