@@ -33,9 +33,9 @@ done <<<"$INPUT_FLAGS"
 [[ $PLAN_COMMIT =~ ^[0-9a-f]{40,64}$ ]] || fail 'the commit of this run is not known'
 cd -- "$INPUT_WORKING_DIRECTORY" || fail 'working-directory does not exist: check the repository out first'
 
-# Folder names cannot contain a plus, so two projects never share a name.
+# Workspaces and folders cannot contain a plus here, so two projects never share a name.
 prefix="voxform-plan-${INPUT_WORKSPACE:-default}"
-[[ $INPUT_WORKING_DIRECTORY == . ]] || prefix+="-${INPUT_WORKING_DIRECTORY//\//+}"
+[[ $INPUT_WORKING_DIRECTORY == . ]] || prefix+="+${INPUT_WORKING_DIRECTORY//\//+}"
 {
   printf 'artifact-prefix=%s\n' "$prefix"
   printf 'artifact=%s-%s\n' "$prefix" "$PLAN_COMMIT"

@@ -64,9 +64,20 @@ describe('the check of the inputs', () => {
     await using ended = await run('check-inputs.sh', { ...defaults, ...given });
     expect([ended.code, ended.text]).toEqual([0, '::add-mask::a%25key\n']);
     expect(ended.outputs).toEqual({
-      'artifact-prefix': 'voxform-plan-eu.west-1-voices',
-      artifact: `voxform-plan-eu.west-1-voices-${'a'.repeat(40)}`,
+      'artifact-prefix': 'voxform-plan-eu.west-1+voices',
+      artifact: `voxform-plan-eu.west-1+voices-${'a'.repeat(40)}`,
     });
+  });
+
+  it('names the plans of different workspaces and folders differently', async () => {
+    await using short = await run('check-inputs.sh', {
+      ...defaults,
+      INPUT_WORKSPACE: 'staging',
+      INPUT_WORKING_DIRECTORY: 'voices',
+    });
+    await using long = await run('check-inputs.sh', { ...defaults, INPUT_WORKSPACE: 'staging-voices' });
+    expect([short.code, long.code]).toEqual([0, 0]);
+    expect(short.outputs.artifact).not.toBe(long.outputs.artifact);
   });
 
   it.each([
