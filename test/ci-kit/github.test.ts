@@ -138,6 +138,23 @@ describe('the workflow for one workspace', () => {
   });
 });
 
+it.each(['voxform', 'cloud-state', 'promote'])(
+  'the jobs of %s.yml that plan or apply check out the whole history, which tells whether a commit is old',
+  (name) => {
+    const { jobs } = shipped<Workflow>(`examples/ci/github/${name}.yml`);
+    const planning = Object.values(jobs).filter(({ steps }) =>
+      steps.some(({ with: given }) => given?.mode === 'plan' || given?.mode === 'apply'),
+    );
+    expect(planning.length).toBeGreaterThan(0);
+    const depths = planning.flatMap(({ steps }) =>
+      steps
+        .filter(({ uses }) => uses?.startsWith('actions/checkout@'))
+        .map(({ with: given }) => given?.['fetch-depth']),
+    );
+    expect(depths).toEqual(planning.map(() => 0));
+  },
+);
+
 describe('the workflow for a state in S3', { tags: ['long'] }, () => {
   it('plans and applies with the identity of its jobs, without an AWS key', async () => {
     await using server = await S3Server.start();
