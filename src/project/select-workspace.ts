@@ -107,12 +107,16 @@ function missingSettings({ name, apiKey, secrets, unset = [] }: WorkspaceConfig)
 function hintFor(workspaces: readonly WorkspaceConfig[]): string | undefined {
   const [first, second] = workspaces;
   if (second !== undefined)
-    return 'Each workspace needs its own settings: set the variables, or put each key into a file of that name in the secrets_dir.';
+    return 'Each workspace needs its own settings: set the variables, or put each key where secrets in voxform.yaml looks.';
   if (first === undefined || first.apiKey.isSet) return undefined;
   const { name } = first.apiKey;
-  return name === 'VOXFORM_API_KEY'
-    ? 'Set VOXFORM_API_KEY in the environment or .env, or give the workspace an api_key: { $secret: NAME }.'
-    : `Set ${name} in the environment or .env, or put the key into a file ${name} in the workspace's secrets_dir.`;
+  if (name === 'VOXFORM_API_KEY')
+    return 'Set VOXFORM_API_KEY in the environment or .env, or give the workspace an api_key: { $secret: NAME }.';
+  const { code, message = '' } = first.secrets.problem(name) ?? {};
+  // Only the sources of this workspace are read, so the hint must not name others.
+  return code === 'missing-secret'
+    ? `${message.replace('the', 'The')}. Set it in one of these places, or add one under secrets in voxform.yaml.`
+    : undefined;
 }
 
 /** @throws UserError if the environment overrides settings that differ between workspaces. */

@@ -121,7 +121,10 @@ describe('workspace', () => {
 
   it('needs its key only for requests', async () => {
     expect(await refusal(ONE)).toBe('not refused');
-    expect(await refusal(ONE, { requireKey: true })).toContain('Set KEY in the environment or .env');
+    expect(await refusal(ONE, { requireKey: true })).toContain('KEY is not set in the environment or .env.');
+    const listed = await refusal(`${ONE}secrets: [{ env_file: team.env }]\n`, { requireKey: true });
+    expect(listed).toContain('KEY is not set in team.env.');
+    expect(listed).not.toContain('secrets_dir');
     const withoutKey = ONE.replace(', api_key: { $secret: KEY }', '');
     expect(await refusal(withoutKey, { requireKey: true })).toContain('Set VOXFORM_API_KEY');
     expect(await refusal(ONE, { requireKey: true, env: { KEY: 'k' } })).toBe('not refused');

@@ -27,7 +27,9 @@ async function messagesIn({ key, args = ['plan'], files = {} }: Failing): Promis
 describe('failed command', () => {
   it("is reported in one paragraph at the editor's width", async () => {
     const text = await failureIn({ key: 'A'.repeat(60) });
-    expect(text).toMatch(/^the API key of the workspace test is not set: A+\. Set A+ in the environment \S.*\.$/);
+    expect(text).toMatch(
+      /^the API key of the workspace test is not set: A+\. The secret A+ is not set in the environment \S.*\.$/,
+    );
     expect(text).not.toMatch(/\s\s|\n/);
   });
 

@@ -108,7 +108,7 @@ export async function executeProposal(
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),
     howToSet: (name: string) =>
-      `Set ${name} in the environment or .env, or in a file ${name} in the secrets_dir. The token needs ${kind.rights}. To use another name, set pull_requests.token.`,
+      `Set ${name} where voxform.yaml looks for secrets, by default in the environment or .env. The token needs ${kind.rights}. To use another name, set pull_requests.token.`,
   };
   const credentials = hostCredentials({ token }, context);
   const client = new HostClient({ ...context, credentials, rights: kind.rights });

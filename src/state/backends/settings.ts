@@ -39,7 +39,7 @@ export function revealed(setting: string, value: Secret | string): string {
   return requiredText(
     `state.${setting}`,
     value,
-    (name) => `Set ${name}, or put its value into a file of that name in the secrets_dir of the workspace.`,
+    (name) => `Set ${name} where voxform.yaml looks for secrets, by default in the environment or .env.`,
   );
 }
 
