@@ -14,7 +14,7 @@ import {
 import type { DocumentPath, Problem } from './finding.ts';
 import { expectation, fieldName, problemsIn } from './issue-messages.ts';
 import { type FieldRule, idsAndSecrets, type KindSchema } from './kind-schema.ts';
-import { schemaAt, takesText } from './schema-fields.ts';
+import { holdsValues, schemaAt, takesText } from './schema-fields.ts';
 
 export interface PlacedReference {
   readonly reference: Reference;
@@ -79,12 +79,14 @@ function referencesOf({ leaf, path }: PlacedLeaf): PlacedReference[] {
 function leafProblem(kind: KindSchema, { leaf, path }: PlacedLeaf): Problem | undefined {
   if (leaf instanceof Unset && leaf.name === '') return undefined;
   const schema = schemaAt(kind.spec, path);
-  if (schema === undefined || ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined) return undefined;
+  if (schema === undefined) return undefined;
+  const isOpaque = ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined;
   const name = fieldName(path, 'spec');
   const problem = (code: string, message: string): Problem => ({ code, message, path, at: 'value' });
-  if (!takesText(schema)) {
-    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(leaf)} produces a string`);
-  }
+  const wrongType = () =>
+    problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(leaf)} produces a string`);
+  if (isOpaque) return holdsValues(schema) ? wrongType() : undefined;
+  if (!takesText(schema)) return wrongType();
   if (leaf instanceof Reference) {
     const wanted = ruleOver(kind, path, (rule) => rule.refersTo !== undefined)?.refersTo;
     if (wanted === leaf.kind) return undefined;

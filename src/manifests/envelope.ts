@@ -22,7 +22,7 @@ export const metadataSchema = describedObject('Name and settings of the resource
     examples: ['support-line'],
   }),
   labels: z
-    .record(z.string().min(1), z.string())
+    .record(z.string().min(1, { error: 'a label needs a name' }), z.string())
     .meta(about('Labels for --selector. They are not sent to the platform.', { team: 'support' }))
     .optional(),
   id: recordId()

@@ -33,6 +33,10 @@ export function takesText(schema: unknown): schema is z.ZodType {
   return schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum;
 }
 
+export function holdsValues(schema: unknown): boolean {
+  return schema instanceof z.ZodArray || schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
+}
+
 const pathsOf = new WeakMap<z.ZodObject, readonly LeafPath[]>();
 
 /** Returns all field paths of a schema, including nested objects. Records and arrays have no inner paths. */

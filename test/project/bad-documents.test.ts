@@ -154,6 +154,11 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'a label without a name',
+    text: AGENT.replace('a }', 'a, labels: { "": b } }'),
+    expected: [':3:32 metadata.labels."" bad-key "": a label needs a name'],
+  },
+  {
     reason: 'an id with a slash',
     text: AGENT.replace('a }', 'a, id: a/b }'),
     expected: [':3:26 metadata.id bad-format id: expected a record id, got "a/b"'],
