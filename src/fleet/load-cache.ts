@@ -1,7 +1,7 @@
 import { LastLoad } from '../operator/last-load.ts';
 
-/** The maximum total size in bytes of the files whose loads are cached. The loads use several times as much memory. */
-const MAX_BYTES = 4 * 1024 * 1024;
+/** The maximum total size in bytes of the files, states and records that are cached. They use several times as much memory. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** When the cache is full, only one in this many new loads is stored. It replaces the oldest loads. */
 const REPLACE_ONE_IN = 32;

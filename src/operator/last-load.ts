@@ -4,7 +4,7 @@ import { type DocumentCache, DocumentMemory } from '../manifests/parse-cache.ts'
 import { RecordCache } from '../platform/record-cache.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
-import { createCachingParser } from '../state/document-text.ts';
+import { createCachingParser, type parseState } from '../state/document-text.ts';
 
 /** The files that a load depends on, as absolute paths. */
 export interface InputFiles {
@@ -28,9 +28,14 @@ export interface LoadedFiles {
 /** Caches the last load of a workspace until one of the loaded files changes. */
 export class LastLoad {
   /** Parses the state. If the text is equal to the last one, returns the last result. */
-  readonly parseState = createCachingParser();
+  readonly parseState: typeof parseState = (bytes, ...more) => {
+    this.#stateBytes = bytes.length;
+    return this.#parseState(bytes, ...more);
+  };
   readonly comparedDrafts: ComparedDrafts;
   readonly answers = new RecordCache();
+  readonly #parseState = createCachingParser();
+  #stateBytes = 0;
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
   #last: { readonly key: string; readonly seen: FileReads; readonly load: LoadedFiles } | undefined;
@@ -50,9 +55,9 @@ export class LastLoad {
     this.#now = now;
   }
 
-  /** The approximate size of the files in bytes. */
+  /** The approximate size in bytes of the files, the state and the records. */
   get bytes(): number {
-    return this.#last?.seen.bytes ?? 0;
+    return (this.#last?.seen.bytes ?? 0) + this.#stateBytes + this.answers.characters;
   }
 
   /** Returns the cached load, or loads again if a file or the key changed. @param key must not depend on the contents of files. */

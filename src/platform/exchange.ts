@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { ResponseBudget } from './response-budget.ts';
 
 export type AttemptResult =
   | {
@@ -25,6 +26,7 @@ interface ExchangeLimits {
   readonly maxBodyBytes: number;
   /** The permission that a write requires. */
   readonly permission?: { readonly mayWrite: boolean } | undefined;
+  readonly budget?: ResponseBudget | undefined;
 }
 
 /** The maximum number of bytes of an error response that are read. */
@@ -38,6 +40,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<AttemptResult>;
   readonly #maxBodyBytes: number;
   readonly #permission: ExchangeLimits['permission'];
+  readonly #budget: ResponseBudget | undefined;
   readonly #timer: NodeJS.Timeout;
   readonly #resolve: (result: AttemptResult) => void;
   readonly #chunks: Buffer[] = [];
@@ -57,6 +60,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
     this.#permission = limits.permission;
+    this.#budget = limits.budget;
     // After a suspended process resumes, timers fire before sockets. Wait for sockets that already have the response.
     const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
     this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
@@ -93,7 +97,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled || this.#status === undefined) return;
     this.#size += chunk.length;
     if (isSuccess(this.#status)) {
-      if (this.#size > this.#maxBodyBytes) this.#fail('too-large', undefined);
+      this.#budget?.addBytes(chunk.length);
+      if (this.#size > this.#maxBodyBytes || (this.#budget?.remaining ?? 0) < 0) this.#fail('too-large', undefined);
       else this.#chunks.push(chunk);
       return;
     }

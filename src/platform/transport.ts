@@ -26,6 +26,7 @@ import { Connections, type JointLimit } from './joint-limit.ts';
 import { oneLine } from './plain-text.ts';
 import type { RequestOutcome } from './platform-error.ts';
 import { type ProxySettings, secretsOf } from './proxy.ts';
+import type { ResponseBudget } from './response-budget.ts';
 import {
   backoff,
   isClosedLocalPort,
@@ -55,6 +56,8 @@ export interface TransportOptions {
   readonly maxWaitSeconds?: number | undefined;
   /** The maximum size of a response. The default is 64 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** Limits all reads of this client together. */
+  readonly budget?: ResponseBudget | undefined;
   /** Aborts everything, including requests in flight. */
   readonly signal?: AbortSignal | undefined;
   /** Redacts text from the platform. The API key is always redacted. */
@@ -211,6 +214,7 @@ export class Transport {
       },
     });
     const failed = (): FailedCall => this.#failedCall(call, outcome, attempts);
+    if (call.method === 'GET') this.#options.budget?.check();
     if (result.type === 'response' && isSuccess(result.status)) return this.#succeed(request, result, failed);
     if (tooLong !== undefined) throw pauseTooLongError(failed(), tooLong, result.status ?? 429);
     throw failureOf(failed(), result);
@@ -286,7 +290,9 @@ export class Transport {
 
   async #attempt(call: OpenCall, attempt: number, permit: Permit): Promise<AttemptResult> {
     const startedAt = this.#now();
-    const exchange = new Exchange({ ...this.#limits, permission: call.permission });
+    // A write must not become unconfirmed because earlier reads were large.
+    const budget = call.method === 'GET' ? this.#options.budget : undefined;
+    const exchange = new Exchange({ ...this.#limits, permission: call.permission, budget });
     const free = this.#exchanges.indexOf(undefined);
     const index = free === -1 ? this.#exchanges.length : free;
     this.#exchanges[index] = exchange;
@@ -297,7 +303,10 @@ export class Transport {
       const flight = this.#inFlight.begin();
       const raw = await exchange.result;
       const inFlight = this.#inFlight.end(flight);
-      const result = await decompress(raw, this.#limits.maxBodyBytes);
+      const maxBytes = Math.min(this.#limits.maxBodyBytes, budget?.remaining ?? Number.POSITIVE_INFINITY);
+      const result = await decompress(raw, maxBytes);
+      if (result.type === 'response') budget?.addBytes(result === raw ? 0 : result.body.length);
+      else if (result.reason === 'too-large') budget?.addBytes(maxBytes + 1);
       const { milliseconds } = exchange;
       this.#throttle.observe(result, permit, {
         type: requestType(call),
@@ -342,6 +351,7 @@ export class Transport {
     const requestId = requestIdOf(result.headers, this.#redact);
     const digest = request.lastDigest === undefined ? undefined : hash('sha256', result.body);
     if (digest !== undefined && digest === request.lastDigest) return { status, body: undefined, requestId, digest };
+    if (request.method === 'GET') this.#options.budget?.addValues(result.body);
     const contentType = result.headers['content-type'];
     const decoded = decodeJson(result.body, { contentType, redact: this.#redact });
     if ('problem' in decoded) {

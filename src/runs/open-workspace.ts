@@ -7,6 +7,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import { maxConcurrency } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
 import type { UnexpectedFields } from '../platform/read-response.ts';
+import { ResponseBudget } from '../platform/response-budget.ts';
 import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES, projectDiagnostics } from '../policies/load-rules.ts';
 import type { RuleSet } from '../policies/rule.ts';
@@ -32,6 +33,9 @@ interface Opening {
   readonly workspace: WorkspaceConfig;
   readonly declarations?: () => Promise<ReadDeclarations>;
 }
+
+/** The bytes of responses that a run may need per permitted character: records and versions, which also have fields outside the manifests. */
+const BYTES_PER_CHARACTER = 4;
 
 /** A selected workspace of a project, with access to its manifests, its state and its platform. */
 export class OpenWorkspace extends StateAccess {
@@ -128,7 +132,7 @@ export class OpenWorkspace extends StateAccess {
   /** Opens a platform client. The caller must close it. A client that keeps unexpected fields is only for display. */
   connect(options: PlatformOptions, unexpectedFields?: UnexpectedFields): PlatformClient {
     const { log, interrupts, onRequest, shared, memory, cacheFolder } = this.context;
-    const { limits } = this.project;
+    const { limits, maxCharacters } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`Requests go through the proxy ${proxy.shown} (${proxy.variable})`);
     const transport = new Transport({
@@ -140,6 +144,8 @@ export class OpenWorkspace extends StateAccess {
       shared,
       requestsPerSecond: limits.requestsPerSecond,
       timeoutSeconds: limits.timeoutSeconds,
+      // Commands outside of runs may read millions of calls, but do not keep them.
+      budget: memory && maxCharacters ? new ResponseBudget(BYTES_PER_CHARACTER * maxCharacters) : undefined,
       maxWaitSeconds: options.maxWait,
       signal: interrupts.requests,
       redact: this.platformRedactor.redact,

@@ -75,6 +75,15 @@ test('does not keep a load that is larger than the cache', async () => {
   expect(loads.take('clients:1')).not.toBe(large);
 });
 
+test('does not keep a load whose records are larger than the cache', async () => {
+  const loads = new LoadCache(BYTES * 2);
+  const load = loads.take('clients:1');
+  await read(load);
+  load.answers.set('/api/v1/agents/01A', { digest: '', record: { id: '01A', name: 'x'.repeat(BYTES * 2) } });
+  loads.store('clients:1', load);
+  expect(loads.take('clients:1')).not.toBe(load);
+});
+
 test('remembers compared drafts, even of loads that it does not keep', async () => {
   const loads = new LoadCache(BYTES - 1);
   const first = await run(loads, 'clients:1');
