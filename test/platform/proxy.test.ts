@@ -93,6 +93,7 @@ describe('requests through a proxy', () => {
     const error = await failureFrom(transport.send(POST));
     expect(error.outcome).toBe('not-done');
     expect(error.message).toContain(`platform.example.com (through the proxy 127.0.0.1:${proxy.port})`);
+    expect(error.message).toMatch(/certificate.*ca_file$/);
   });
 
   it('retry a POST if the tunnel was not established', async () => {

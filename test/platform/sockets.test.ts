@@ -164,6 +164,14 @@ describe('broken connection', () => {
   });
 });
 
+it('names the cause if the port does not speak TLS', async () => {
+  const { port } = await listenHttp((_request, response) => response.end('{}'));
+  const { transport } = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
+  const error = await failureFrom(transport.send(POST));
+  expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
+  expect(error.message).toMatch(new RegExp(`127.0.0.1:${port} does not speak TLS on this port; .*http[^:]*$`));
+});
+
 describe('POST that certainly failed is sent again', () => {
   it('when the connection is refused by a platform that responded before', async () => {
     const server = http.createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1');
