@@ -159,7 +159,7 @@ const variable = form('$var', 'A variable of the workspace, from vars in the pro
 export const formDefinitions = {
   secret: form(
     '$secret',
-    "A secret: by default the environment variable of that name, or else the file of that name in the workspace's secrets_dir.",
+    'A secret, from the sources under secrets in the project file; by default the environment, .env and secrets_dir.',
     { type: 'string', pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]*$' },
   ),
   env,

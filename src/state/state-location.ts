@@ -36,7 +36,10 @@ export const stateSchema = lazy(
       .discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
         error: `expected one of ${Object.keys(backends).join(', ')}`,
       })
-      .describe('Location of the state.') as z.ZodType<StateSettings>,
+      .meta({
+        description: `Location of the state: a backend (${Object.keys(backends).join(', ')}; default: ${first}) and its settings; see docs/state.md.`,
+        examples: [{ backend: 'git' }],
+      }) as z.ZodType<StateSettings>,
 );
 
 export interface StateSettings {

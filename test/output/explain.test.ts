@@ -7,6 +7,7 @@ import { schemaPaths } from '../../src/manifests/schema-fields.ts';
 import { explain, explanationText, topicsText } from '../../src/output/explain/explanation.ts';
 import { findTopic, topicsOf } from '../../src/output/explain/topics.ts';
 import { projectJsonSchema } from '../../src/project/project-json-schema.ts';
+import { backends } from '../../src/state/backends/index.ts';
 import { plainStyle } from './sample-styles.ts';
 
 const topics = topicsOf(kinds.values(), lookups.values());
@@ -37,6 +38,12 @@ describe('topics of explain', () => {
   it('have an example for every field of a manifest', () => {
     const without = fields.filter((topic) => explain(topic, topics).example === undefined);
     expect(without.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('name the backends of a state, with an example', () => {
+    const { description, example } = explained('project.state');
+    for (const name of Object.keys(backends)) expect(description).toContain(name);
+    expect(parse(example ?? '')).toEqual({ state: { backend: 'git' } });
   });
 
   it('fit the width, except for words that cannot be broken', () => {
