@@ -31,8 +31,9 @@ export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue)
 function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
+    const { value } = follow(checked.value, path);
     return issue.keys.map((key, index) => {
-      const near = index < MAX_SUGGESTIONS ? suggestField(checked.schema, path, key) : NO_HINT;
+      const near = index < MAX_SUGGESTIONS ? suggestField(checked.schema, path, key, value) : NO_HINT;
       const message = `unknown field ${quoted(key)}${near.text}`;
       return { code: 'unknown-field', message, path: [...path, key], at: 'key', fix: near.fix };
     });

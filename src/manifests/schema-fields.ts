@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { didYouMeanOneOf, nearestCandidate, type Suggestion } from '../problems/suggest.ts';
+import { isObject } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
@@ -56,12 +57,19 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   return paths;
 }
 
-/** Suggests fields of the whole schema for an unknown key. A field of another object is not offered as a fix. */
-export function suggestField(root: unknown, path: DocumentPath, key: string): Suggestion {
-  const object = schemaAt(root, path);
-  const siblings = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+/**
+ * Suggests fields of the whole schema for an unknown key. A field of another object is not offered as a fix, and a field that the object
+ * already has is not suggested at all.
+ */
+export function suggestField(root: unknown, path: DocumentPath, key: string, object: unknown = {}): Suggestion {
+  const schema = schemaAt(root, path);
+  const existing = isObject(object) ? Object.keys(object) : [];
+  const siblings =
+    schema instanceof z.ZodObject ? Object.keys(schema.shape).filter((each) => !existing.includes(each)) : [];
   const rootSchema = unwrapSchema(root);
-  const all = rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema) : [];
+  const existingPaths = new Set(existing.map((each) => [...path, each].join('.')));
+  const all =
+    rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema).filter((each) => !existingPaths.has(each)) : [];
   const elsewhere = all.filter((each) => lastKey(each) === key);
   if (elsewhere.length > 0) return { text: didYouMeanOneOf(elsewhere.map(quoted)) };
   const near = nearestCandidate(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));

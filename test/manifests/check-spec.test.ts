@@ -18,6 +18,15 @@ describe('unknown field', () => {
       'unknown field "api_kye"; did you mean "api_key"?',
     ]);
   });
+
+  it('suggests no field that the object already has', () => {
+    const webhook = kinds.get('Webhook');
+    if (webhook === undefined) throw new Error('no webhooks');
+    const spec = { url: 'https://a.example.com', retries: 1, retires: 2 };
+    expect(checkSpec(webhook, spec, true).problems).toEqual([
+      expect.objectContaining({ message: 'unknown field "retires"', fix: undefined }),
+    ]);
+  });
 });
 
 describe('a form that produces a string', () => {
