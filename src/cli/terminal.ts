@@ -154,7 +154,15 @@ export class Terminal {
     try {
       const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));
       reader.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-      return await Promise.race([reader.question(question, { signal }), closed]);
+      // After Ctrl-Z and `fg`, the reader is paused. Without input, the process would end.
+      reader.on('SIGCONT', () => {
+        reader.resume();
+        if (!isShown) this.err(question);
+      });
+      const answer = await Promise.race([reader.question(question, { signal }), closed]);
+      // Ctrl-D leaves the cursor behind the question.
+      if (isShown && answer === undefined) this.err('\n');
+      return answer;
     } catch (error) {
       if (signal.aborted) return undefined;
       throw error;

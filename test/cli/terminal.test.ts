@@ -1,17 +1,18 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Terminal } from '../../src/cli/terminal.ts';
 import { CLEAR_LINE } from '../../src/output/progress.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 
 function terminalFor(env: Readonly<Record<string, string>>, isTTY = true) {
+  const input = Object.assign(new PassThrough(), { isTTY });
   const streams = {
-    stdin: () => Object.assign(new PassThrough(), { isTTY }),
+    stdin: () => input,
     stdout: Object.assign(new PassThrough(), { isTTY }),
     stderr: Object.assign(new PassThrough(), { isTTY }),
   };
   const terminal = new Terminal({ ...streams, env, color: true, redactor: new Redactor() });
-  return { terminal, shown: () => String(streams.stderr.read() ?? '') };
+  return { terminal, input, shown: () => String(streams.stderr.read() ?? '') };
 }
 
 describe('a line of progress', () => {
@@ -39,5 +40,33 @@ describe('a line of progress', () => {
     terminal.draw('Reading: 1 of 2\n');
     terminal.err('done\n');
     expect(shown()).toBe('Reading: 1 of 2\ndone\n');
+  });
+});
+
+describe('a question', () => {
+  it.each([
+    { isShown: true, reason: 'a visible answer' },
+    { isShown: false, reason: 'a secret' },
+  ])('is still answered after Ctrl-Z and fg: $reason', async ({ isShown }) => {
+    const { terminal, input } = terminalFor({});
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+    onTestFinished(() => {
+      kill.mockRestore();
+      input.end();
+    });
+    const answer = terminal.ask('Continue? ', new AbortController().signal, { isShown });
+    input.write('\u001a');
+    await vi.waitFor(() => expect(kill).toHaveBeenCalledWith(process.pid, 'SIGTSTP'));
+    process.emit('SIGCONT');
+    input.write('yes\r');
+    expect(await answer).toBe('yes');
+  });
+
+  it('ends its line at Ctrl-D', async () => {
+    const { terminal, input, shown } = terminalFor({});
+    const answer = terminal.ask('Continue? ', new AbortController().signal);
+    input.write('\u0004');
+    expect(await answer).toBeUndefined();
+    expect(shown()).toMatch(/Continue\? [^\n]*\n$/);
   });
 });
