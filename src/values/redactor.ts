@@ -35,7 +35,15 @@ export class Redactor {
     for (let match = beginnings.exec(text); match !== null; match = beginnings.exec(text)) {
       const { index } = match;
       beginnings.lastIndex = index + 1;
-      const form = longestFirst.find((each) => text.startsWith(each, index));
+      // In text that is replaced already, the beginning and the part after it decide: comparing all of a long, repetitive secret at each
+      // of its characters would take minutes.
+      const from = Math.max(index, end);
+      const form = longestFirst.find(
+        (each) =>
+          index + each.length > end &&
+          text.startsWith(each.slice(0, MAX_PATTERN_LENGTH), index) &&
+          text.startsWith(each.slice(from - index), from),
+      );
       if (form === undefined) continue;
       if (index >= end) result += `${text.slice(end, index)}(secret)`;
       end = Math.max(end, index + form.length);

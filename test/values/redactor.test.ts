@@ -56,6 +56,13 @@ describe('redaction of a secret', () => {
     expect(redactor(pem).redact('line MIIEvQIBADANBgkqhkiG9w0BAQEFAASC, ab12')).toBe('line (secret), ab12');
   });
 
+  it.each([
+    { reason: 'of one character', secret: 'a'.repeat(100_000) },
+    { reason: 'of one line', secret: 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n'.repeat(4_000) },
+  ])('ends soon for a long secret that repeats itself, $reason', ({ secret }) => {
+    expect(redactor(secret).redact(`<${secret}${secret}> ${secret}`)).toBe('<(secret)> (secret)');
+  });
+
   it('covers the whole secret if it begins with another or overlaps it', () => {
     expect(redactor('abcd', 'abcdefgh').redact('<abcdefgh>')).toBe('<(secret)>');
     expect(redactor('abcdefgh', 'abcd').redact('<abcdefgh> <abcd>')).toBe('<(secret)> <(secret)>');
