@@ -42,7 +42,7 @@ export async function adapting({ rounds, emit }: Bench, applied: Applied): Promi
     const { settled } = await refusing.figures();
     await refusing.stop();
     const share = (100 * settled.refused) / settled.requests;
-    const refused = { what: `${what}: 429 past ${requests} at once`, floor: '', floorValue: undefined };
+    const refused = { what: `${what}: 429 past ${requests} at once` };
     emit({ ...refused, value: share, unit: '%', budget: 5 });
 
     const slowing = await open({ requests, beyond: 'queue' });

@@ -33,8 +33,6 @@ export async function exporting(
     const { mebibytes = Number.NaN } = await writeOut({ memory: true });
     emit({
       what: `export ${agents}: memory`,
-      floor: '',
-      floorValue: undefined,
       value: mebibytes,
       unit: 'MiB',
       budget: memoryBudget(agents),

@@ -34,8 +34,6 @@ export async function fleet(
   const own = (value: number, what: string, unit: 'ms' | 's' | 'MiB' | 'runs/s' | 'statements', budget?: number) =>
     bench.emit({
       what: `fleet of ${workspaces}: ${what}`,
-      floor: '',
-      floorValue: undefined,
       value,
       unit,
       budget,

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { median, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { writeProject } from './workload.ts';
+import { BENCH_ENV, writeProject } from './workload.ts';
 
 const FEW = 100;
 
@@ -26,7 +26,7 @@ async function applyTime({ bin, folder, rounds }: Bench, agents: number): Promis
   const platform = await startPlatform(0, 0);
   writeProject(project, agents, platform.baseUrl);
   const flags = ['--auto-approve', '--allow-large-change', '--quiet'];
-  const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' }, memory: true };
+  const options = { cwd: project, env: BENCH_ENV, memory: true };
   const times: number[] = [];
   try {
     for (let round = 0; round < (agents > FEW ? 1 : rounds); round++) {

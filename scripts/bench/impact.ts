@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { runNode } from './processes.ts';
 import type { Bench } from './report.ts';
-import { writeProject } from './workload.ts';
+import { BENCH_ENV, writeProject } from './workload.ts';
 
 const SERVER = path.join(import.meta.dirname, 'call-server.ts');
 
@@ -25,11 +25,8 @@ export async function impactOfCalls({ bin, folder, emit }: Bench, calls: number)
   });
   emit({
     ...row,
-    floor: '',
-    floorValue: undefined,
     value: (many.processor / calls) * 1e6,
     unit: 'µs each',
-    budget: undefined,
   });
 }
 
@@ -38,7 +35,7 @@ async function measured(bin: string, project: string, calls: number) {
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   try {
     writeProject(project, 1, `http://127.0.0.1:${port}`);
-    const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' } };
+    const options = { cwd: project, env: BENCH_ENV };
     await runNode([bin, 'apply', '--auto-approve', '--quiet'], options);
     const [address = ''] = (await runNode([bin, 'state', 'list'], options)).stdout.match(/Agent\/\S+/) ?? [];
     const run = await runNode([...HEAP, bin, 'impact', address, '--output', 'json', '--quiet'], {

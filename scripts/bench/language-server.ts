@@ -13,8 +13,9 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
+import { median } from './processes.ts';
 import type { Bench } from './report.ts';
-import { manifestText, writeProject } from './workload.ts';
+import { BENCH_ENV, manifestText, writeProject } from './workload.ts';
 
 const MANIFESTS = 1000;
 const LINES = 500;
@@ -30,7 +31,7 @@ export async function languageServer({ bin, folder, emit }: Bench): Promise<void
   const text = textOf(LINES);
   writeFileSync(file, text);
   const uri = pathToFileURL(file).href;
-  const env = { PATH: process.env.PATH, HOME: folder, BENCH_API_KEY: 'key-of-the-bench' };
+  const env = { PATH: process.env.PATH, HOME: folder, ...BENCH_ENV };
   const child = spawn(process.execPath, [bin, 'lsp'], {
     cwd: project,
     env,
@@ -74,7 +75,7 @@ export async function languageServer({ bin, folder, emit }: Bench): Promise<void
   }
   await connection.sendRequest(ShutdownRequest.type);
   child.stdin.end();
-  const row = { floor: '', floorValue: undefined, unit: 'ms', budget: 50 } as const;
+  const row = { unit: 'ms', budget: 50 } as const;
   const what = `lsp, a file of ${LINES} lines among ${MANIFESTS}: from a change to`;
   emit({ ...row, what: `${what} its completion, median`, value: median(completions.slice(WARM_UP)) });
   emit({ ...row, what: `${what} its diagnostics, median`, value: median(diagnostics.slice(WARM_UP)) });
@@ -91,8 +92,4 @@ function textOf(lines: number): string {
     text += `${text === '' ? '' : '---\n'}${manifestText(MANIFESTS + index).replace(/name: .*\n/, `name: edited-${index}\n`)}`;
   }
   return text;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -30,9 +30,9 @@ export type Group = (typeof GROUPS)[number];
 
 export interface Row {
   readonly what: string;
-  readonly floor: string;
+  readonly floor?: string;
   /** A value in `unit`. Default: seconds. */
-  readonly floorValue: number | undefined;
+  readonly floorValue?: number | undefined;
   readonly value: number;
   readonly unit?:
     | 's'
@@ -48,12 +48,12 @@ export interface Row {
     | 'workspaces'
     | 'times';
   /** The maximum ratio to the floor, or the maximum value if there is no floor. */
-  readonly budget: number | undefined;
+  readonly budget?: number | undefined;
 }
 
 /** Formats a row as a line of a Markdown table. */
 export function rowText(row: Row): string {
-  const { what, floor, floorValue, value, unit = 's', budget } = row;
+  const { what, floor = '', floorValue, value, unit = 's', budget } = row;
   const measure = floorValue === undefined ? value : value / floorValue;
   const shown = floorValue === undefined ? '' : measure.toFixed(2);
   const verdict = budget === undefined ? '' : measure <= budget ? 'met' : `missed by ${percentOver(measure, budget)}`;

@@ -14,7 +14,7 @@ import {
   YAML_FLOOR,
 } from './processes.ts';
 import { type Bench, memoryBudget } from './report.ts';
-import { projectText, writeProject } from './workload.ts';
+import { BENCH_ENV, projectText, writeProject } from './workload.ts';
 
 const CONCURRENCY = 16;
 
@@ -23,7 +23,7 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   const { bin, emit, wants } = bench;
   const rounds = agents > 10_000 ? 1 : bench.rounds;
   const project = path.join(bench.folder, String(agents));
-  const env = { BENCH_API_KEY: 'key-of-the-bench' };
+  const env = BENCH_ENV;
   const voxform: Applied['voxform'] = (args, options = {}) =>
     runNode([bin, ...args], { cwd: project, env, ...options });
 
@@ -36,15 +36,13 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   if (wants('apply')) {
     emit({
       what: `apply creating ${agents}: requests beyond one POST each`,
-      floor: '',
-      floorValue: undefined,
       value: requests - (byMethod.POST ?? 0) + Math.abs((byMethod.POST ?? 0) - agents),
       unit: 'requests',
       budget: 1,
     });
     const what = `apply creating ${agents}: memory`;
     const value = applied.mebibytes ?? Number.NaN;
-    emit({ what, floor: '', floorValue: undefined, value, unit: 'MiB', budget: undefined });
+    emit({ what, value, unit: 'MiB' });
     await applying(
       { ...bench, rounds },
       { agents, project, voxform },
@@ -127,7 +125,7 @@ async function emitMemory(emit: Bench['emit'], { agents, voxform }: Applied, fla
     if (cache === 'cold') removeManifestCache();
     const { mebibytes = Number.NaN } = await voxform(flags, { memory: true });
     const what = `plan ${agents}: memory, ${cache}`;
-    emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget });
+    emit({ what, value: mebibytes, unit: 'MiB', budget });
   }
 }
 

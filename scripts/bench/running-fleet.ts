@@ -9,7 +9,7 @@ import { FleetFigures } from './fleet-figures.ts';
 import { fleetStates } from './fleet-states.ts';
 import { type Platform, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { FLEET_AGENTS, writeFleetProjects } from './workload.ts';
+import { BENCH_ENV, FLEET_AGENTS, writeFleetProjects } from './workload.ts';
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 
@@ -111,7 +111,7 @@ workspaces: { "*": { mode: ${mode}, interval: ${this.interval}s } }
   }
 
   get #env(): Readonly<Record<string, string>> {
-    return { BENCH_API_KEY: 'key-of-the-bench', FLEET_DATABASE_URL: this.server.url('postgres') };
+    return { ...BENCH_ENV, FLEET_DATABASE_URL: this.server.url('postgres') };
   }
 
   #cwd(nth: number): string {

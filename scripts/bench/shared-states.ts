@@ -5,7 +5,7 @@ import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { projectText, writeProject } from './workload.ts';
+import { BENCH_ENV, projectText, writeProject } from './workload.ts';
 
 /** Compares an apply with a shared or sealed state with one with a local state. */
 export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents: number): Promise<void> {
@@ -20,7 +20,7 @@ export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents:
     rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
     writeFileSync(path.join(project, 'voxform.yaml'), `${projectText(platform.baseUrl)}state: ${state}\n`);
     const env = {
-      BENCH_API_KEY: 'key-of-the-bench',
+      ...BENCH_ENV,
       STATE_URL: database.url('postgres'),
       STATE_IDENTITY: identity,
       // Separate caches, because sealed and plain projects replace each other's.

@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { interleaved, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { writeProject } from './workload.ts';
+import { BENCH_ENV, writeProject } from './workload.ts';
 
 /** Compares `--version`, `--help` and a plan of one agent with an empty script. */
 export async function startUp({ bin, folder, rounds, emit }: Bench): Promise<void> {
   const project = path.join(folder, 'one');
   const platform = await startPlatform(1, 0);
   writeProject(project, 1, platform.baseUrl);
-  const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' } };
+  const options = { cwd: project, env: BENCH_ENV };
   try {
     await runNode([bin, 'apply', '--auto-approve', '--quiet'], options);
     const times = await interleaved(rounds * 5, {

@@ -5,10 +5,9 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { BARE_LOOP, type Platform, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { writeProject } from './workload.ts';
+import { BENCH_ENV, writeProject } from './workload.ts';
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
-const env = { BENCH_API_KEY: 'key-of-the-bench' };
 
 interface Watched {
   /** Waits for this many more runs. */
@@ -45,11 +44,8 @@ export async function watching(bench: Bench): Promise<void> {
       emit({ ...row, what: `${what}, heap`, floorValue: first, value: heap, budget: first && 1.1 });
       emit({
         what: `${what}, resident memory`,
-        floor: '',
-        floorValue: undefined,
         value: resident,
         unit: 'MiB',
-        budget: undefined,
       });
       first ??= heap;
     }
@@ -83,11 +79,11 @@ async function watched(
   const project = path.join(folder, 'watched');
   const platform = await startPlatform(0, 0);
   writeProject(project, agents, platform.baseUrl);
-  await runNode([bin, 'apply', '--auto-approve', '--quiet'], { cwd: project, env });
+  await runNode([bin, 'apply', '--auto-approve', '--quiet'], { cwd: project, env: BENCH_ENV });
   await platform.reset();
   const child = fork(bin, ['watch', '--mode', 'apply', '--auto-approve', '--interval', '0.001s'], {
     cwd: project,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...BENCH_ENV },
     execArgv: ['--import', REPORT_USAGE],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

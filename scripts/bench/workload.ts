@@ -3,6 +3,8 @@ import path from 'node:path';
 
 /* Generates projects of any size: one file of about 3 kB for each agent. */
 
+/** The variables of all measured commands. */
+export const BENCH_ENV = { BENCH_API_KEY: 'key-of-the-bench' };
 export const WORKSPACE_ID = '01JBENCH0WORKSPACE00000001';
 
 const SENTENCES = [

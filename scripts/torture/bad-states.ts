@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, projectFile, webhook } from './manifests.ts';
 
 const GROUP = 'disk faults';
@@ -62,7 +62,7 @@ export const badStateCases: readonly Case[] = [
       name,
       short,
       async run(bench) {
-        await using lab = await appliedLab(bench);
+        await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
         lab.write(STATE, damage(lab.read(STATE)));
         for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list']]) {
           refused(await writesNothing(lab, () => lab.run(...args)), message);
@@ -83,11 +83,7 @@ export const badStateCases: readonly Case[] = [
   { group: GROUP, name: 'a journal of zeros', short: true, run: zeroedJournal },
 ];
 
-async function appliedLab(bench: Bench): Promise<Lab> {
-  const lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), webhook('hook')) });
-  succeeded(await lab.run('apply', '--auto-approve'));
-  return lab;
-}
+const MANIFESTS = documents(agent('a'), agent('b'), webhook('hook'));
 
 /** Runs the copy command in the hint. */
 function restoreFromHint(lab: Lab, stderr: string): void {
@@ -97,7 +93,7 @@ function restoreFromHint(lab: Lab, stderr: string): void {
 }
 
 async function foreignState(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('voxform.yaml', projectFile({ url: lab.emulator.url, workspaceId: '01OTHERWORKSPACE0000000000' }));
   for (const args of [['plan'], ['apply', '--auto-approve']]) {
     refused(
@@ -111,7 +107,7 @@ async function foreignState(bench: Bench): Promise<void> {
 
 /** The hint must not offer a backup, because each backup lacks the records of one side. */
 async function conflictingState(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const whole = lab.read(STATE);
   const theirs = whole.replace(/"Agent\/b": \{([\s\S]*?"id": ")01/, '"Agent/theirs": {$102');
   const conflicts = [
@@ -132,7 +128,7 @@ async function conflictingState(bench: Bench): Promise<void> {
 }
 
 async function missingWithBackups(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   rmSync(path.join(lab.root, STATE));
   for (const args of [['plan'], ['apply', '--auto-approve'], ['import', 'Agent/x', '01J']]) {
     refused(
@@ -146,32 +142,29 @@ async function missingWithBackups(bench: Bench): Promise<void> {
 }
 
 async function missingWithJournal(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
   const state = lab.read(STATE);
   for (const name of Object.keys(lab.stateFiles())) {
     if (!name.endsWith('.journal')) rmSync(path.join(lab.root, '.voxform', name));
   }
-  refused(
-    await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-    /is missing, but its journal exists.*Restore the state/,
-  );
+  refused(await writesNothing(lab, () => lab.run(...APPLY)), /is missing, but its journal exists.*Restore the state/);
   lab.write(STATE, state);
   await converges(lab);
 }
 
 async function olderState(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const older = lab.read(STATE);
   lab.write('manifests/more.yaml', agent('c'));
-  succeeded(await lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run(...APPLY));
   const newer = lab.read(STATE);
   lab.write('manifests/more.yaml', documents(agent('c'), agent('d'), agent('e')));
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
   lab.write(STATE, older);
   refused(
-    await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
+    await writesNothing(lab, () => lab.run(...APPLY)),
     /continues serial 2, but the state has serial 1: the state was replaced by an older one.*backup-2/,
   );
   lab.write(STATE, newer);
@@ -179,7 +172,7 @@ async function olderState(bench: Bench): Promise<void> {
 }
 
 async function flippedJournal(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
   const journal = `${STATE}.journal`;
@@ -199,7 +192,7 @@ async function flippedJournal(bench: Bench): Promise<void> {
 }
 
 async function zeroedJournal(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
   const journal = `${STATE}.journal`;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { converges, settles, succeeded } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents } from './manifests.ts';
-
-const APPLY = ['apply', '--auto-approve'];
 
 /** Orphans that a person closed. */
 export const closedOrphanCases: readonly Case[] = [
@@ -17,8 +15,7 @@ export const closedOrphanCases: readonly Case[] = [
 ];
 
 async function handedOver(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b')) });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: documents(agent('a'), agent('b')) });
   const state = JSON.parse((await lab.run('state', 'list', '--output', 'json')).stdout) as {
     readonly id: string;
   }[];

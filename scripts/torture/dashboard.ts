@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { succeeded } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, manifest } from './manifests.ts';
 
 const GROUP = 'dashboard edits';
-const APPLY = ['apply', '--auto-approve'];
 
 export const dashboardCases: readonly Case[] = [
   { group: GROUP, name: 'the plan names fields that an update may erase', short: true, run: mayErase },
@@ -41,8 +40,7 @@ async function mayErase(bench: Bench): Promise<void> {
 async function deletedBehind(bench: Bench): Promise<void> {
   const ann = (spec: object) => manifest('WorkspaceUser', 'ann', { email: 'ann@example.com', ...spec });
   const both = [agent('a'), agent('b')];
-  await using lab = await Lab.open(bench, { manifests: documents(...both) });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: documents(...both) });
   const { world, dashboard } = lab.emulator;
   const [kept = '', gone = ''] = world.agents.keys();
   const { id } = dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
@@ -71,8 +69,7 @@ async function leftToPublish(bench: Bench): Promise<void> {
 
 async function renamed(bench: Bench): Promise<void> {
   const called = (name: string, more = {}) => manifest('Agent', name, { name: 'Desk' }, more);
-  await using lab = await Lab.open(bench, { manifests: called('old') });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: called('old') });
   lab.write('manifests/all.yaml', called('new'));
   succeeded(await lab.run('plan'), /looks like a rename of Agent\/old\..* previous_names: \[old\]/);
   lab.write('manifests/all.yaml', called('new', { previous_names: ['old'] }));

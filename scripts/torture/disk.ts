@@ -6,7 +6,7 @@ import { asOrdinaryUser } from '../../test/as-ordinary-user.ts';
 import { type Case, Skipped } from './cases.ts';
 import { recordsOf } from './census.ts';
 import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
 import type { ProcessResult } from './processes.ts';
@@ -55,8 +55,6 @@ async function limitedFiles(bench: Bench): Promise<void> {
   const result = await lab.runWith({ wrapper: ['bash', '-c', 'ulimit -f 6; exec "$@"', 'limited'] }, ...APPLY);
   await importsPrintedIds(lab, result);
 }
-
-const APPLY = ['apply', '--auto-approve'];
 
 async function fullDisk(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: TWENTY });

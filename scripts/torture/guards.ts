@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { stepText } from '../../src/output/next-steps.ts';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, emailOf, user, webhook } from './manifests.ts';
 
 const GROUP = 'guards';
-const APPLY = ['apply', '--auto-approve'];
 
 export const guardCases: readonly Case[] = [
   { group: GROUP, name: 'a large share of changes', run: largeChange },
@@ -20,8 +19,7 @@ const many = (prompt: string) =>
   documents(...Array.from({ length: 12 }, (_, index) => agent(`a${index}`, index < 7 ? prompt : 'As ever.')));
 
 async function largeChange(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: many('Be kind.') });
   lab.write('manifests/all.yaml', many('Be brief.'));
   const guard = /7 of 12 managed resources would change, more than guards\.max_changed_percent allows \(50 %\)/;
   succeeded(await lab.run('plan'), guard);
@@ -33,8 +31,7 @@ async function largeChange(bench: Bench): Promise<void> {
 }
 
 async function missingManifests(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: many('Be kind.') });
   lab.write('manifests/all.yaml', agent('a0'));
   refused(
     await writesNothing(lab, () => lab.run(...APPLY)),
@@ -71,8 +68,7 @@ async function ownedLab(bench: Bench, owners: readonly string[]): Promise<Lab> {
 }
 
 async function replacement(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: documents(webhook('hook'), webhook('other')) });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: documents(webhook('hook'), webhook('other')) });
   const old = (await lab.state()).resources.get('Webhook/hook')?.id;
   lab.write('manifests/all.yaml', documents(webhook('hook', { timeout: 99 }), webhook('other')));
   const planned = await lab.run('plan', '--output', 'json');

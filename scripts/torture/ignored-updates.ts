@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { settles, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent } from './manifests.ts';
 
 const GROUP = 'ignored updates';
-const APPLY = ['apply', '--auto-approve'];
 const FIELD = 'prompt_config.prompt';
 
 export const ignoredUpdateCases: readonly Case[] = [
@@ -28,8 +27,7 @@ export const ignoredUpdateCases: readonly Case[] = [
 /** The platform answers 200 and changes nothing. Every command must report this, and an apply must not repeat the update forever. */
 async function ignored(bench: Bench, answer: 'kept' | 'sent'): Promise<void> {
   const behaviour = { ignoredByPut: { fields: [FIELD], answer } };
-  await using lab = await Lab.open(bench, { manifests: agent('a', 'Be kind.'), behaviour });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: agent('a', 'Be kind.'), behaviour });
   lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
   succeeded(await lab.run(...APPLY));
   // After a wrong response, the next run sees drift once and checks its repair with a read.
@@ -54,8 +52,7 @@ async function killed(bench: Bench, fields: readonly string[]): Promise<void> {
   // The response of an update hides fields, so that the run reads the record after the update.
   const behaviour = { ignoredByPut: { fields: [...fields] }, shows: { update: [] } };
   for (const point of ['after send', 'when the answer begins', 'after answer']) {
-    await using lab = await Lab.open(bench, { manifests: agent('a', 'Be kind.'), behaviour });
-    succeeded(await lab.run(...APPLY));
+    await using lab = await Lab.applied(bench, { manifests: agent('a', 'Be kind.'), behaviour });
     lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
     const result = await lab.runAndDie(`${point}, in the read after an update`, 1, ...APPLY);
     assert.equal(result.signal, 'SIGKILL', `the run was not killed: ${result.stdout}${result.stderr}`);

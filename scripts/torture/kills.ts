@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import type { Fault } from '../../src/emulator/faults.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { emailOf, FIFTY, fifty, promptOf, sizeOf } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
 import type { ProcessResult } from './processes.ts';
@@ -118,7 +118,7 @@ async function applyWithKills(trial: Trial, maxKills: number, options: KillOptio
 async function finish({ lab, random }: Trial, edition: 1 | 2): Promise<void> {
   // The apply may then release a settled record whose manifest was removed.
   await settleUnknowns(lab, { random });
-  const applied = await lab.run('apply', '--auto-approve');
+  const applied = await lab.run(...APPLY);
   assert.equal(applied.code, 0, `the last apply failed: ${applied.stdout}${applied.stderr}`);
   const planned = await lab.run('plan', '--detailed-exitcode');
   assert.equal(planned.code, 0, `the plan is not empty: ${planned.stdout}${planned.stderr}`);

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -69,6 +70,9 @@ export const CAMPAIGN = {
   ),
 };
 
+/** The arguments of an apply without a question. */
+export const APPLY = ['apply', '--auto-approve'];
+
 /** The file in which the emulator keeps its records. */
 const DATA_FILE = 'data.json';
 
@@ -102,6 +106,14 @@ export class Lab implements AsyncDisposable {
     this.emulator = emulator;
     this.root = root;
     this.statePath = path.join(root, '.voxform', 'test.state.json');
+  }
+
+  /** Opens a lab and applies its manifests. */
+  static async applied(bench: Bench, options: LabOptions): Promise<Lab> {
+    const lab = await Lab.open(bench, options);
+    const { code, stderr } = await lab.run(...APPLY);
+    assert.equal(code, 0, stderr);
+    return lab;
   }
 
   static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {

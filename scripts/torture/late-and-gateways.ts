@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { converges, succeeded } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 
 const GROUP = 'network faults';
@@ -16,8 +16,7 @@ const EXISTING = agent('existing');
 const MANIFESTS = documents(EXISTING, agent('a'), webhook('hook'), number('main', 1));
 
 async function gateway(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: MANIFESTS });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   for (const [status, body] of [
     [404, 'default backend - 404'],
     [404, '<html><title>404</title></html>'],
@@ -34,11 +33,10 @@ async function gateway(bench: Bench): Promise<void> {
 
 /** Applies repeatedly, as a loop does, while reads do not show the new records yet. */
 async function late(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: EXISTING });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await using lab = await Lab.applied(bench, { manifests: EXISTING });
   lab.emulator.setBehaviour({ showsNewAfterReads: 2 });
   lab.write('manifests/more.yaml', documents(agent('a'), webhook('hook'), number('main', 1)));
-  for (let run = 0; run < 4; run += 1) succeeded(await lab.run('apply', '--auto-approve'));
+  for (let run = 0; run < 4; run += 1) succeeded(await lab.run(...APPLY));
   const { agents, webhooks, numbers } = lab.emulator.world;
   assert.deepEqual([agents.size, webhooks.size, numbers.size], [2, 1, 1], 'records were created twice');
   await converges(lab);

@@ -3,11 +3,10 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, succeeded, unwrapped } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent } from './manifests.ts';
 
 const GROUP = 'leftovers and oversized files';
-const APPLY = ['apply', '--auto-approve'];
 /** The suffix of a temporary file: a process id that no system assigns, and random digits. */
 const DEAD = 'ffffff00';
 const DRAFT = `manifests/.all.yaml.${DEAD}.tmp`;
@@ -21,8 +20,7 @@ export const leftoverCases: readonly Case[] = [
 ];
 
 async function afterApply(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: agent('a') });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: agent('a') });
   lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
   lab.write(DRAFT, 'kind: Ag');
   lab.write(USER_FILE, 'mine');
@@ -44,8 +42,7 @@ async function foundByFmt(bench: Bench): Promise<void> {
 }
 
 async function halfExport(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: agent('a') });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: agent('a') });
   for (const leftover of [`.out.voxform-export-${DEAD}`, `empty/.new.voxform-export-${DEAD}/manifests`])
     mkdirSync(path.join(lab.root, leftover), { recursive: true });
   for (const out of ['out', 'empty']) succeeded(await lab.run('export', '--out', out));

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, unwrapped } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { SIMULATED_MACHINE } from './machines.ts';
 import { agent, documents } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
@@ -12,7 +12,6 @@ import type { RunningProcess } from './processes.ts';
 import type { Random } from './random.ts';
 
 const GROUP = 'locks';
-const APPLY = ['apply', '--auto-approve'];
 
 export const lockCases: readonly Case[] = [
   { group: GROUP, name: 'a second apply fails, and names the holder', run: secondFails },

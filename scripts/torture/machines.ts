@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { unwrapped } from './expectations.ts';
-import { type Bench, Lab, type LabOptions } from './lab.ts';
+import { APPLY, type Bench, Lab, type LabOptions } from './lab.ts';
 import type { ProcessResult, RunningProcess } from './processes.ts';
 import type { Random } from './random.ts';
 import { RECIPIENT } from './secrets.ts';
@@ -11,7 +11,6 @@ import type { LocationKind, SharedLocation } from './shared-locations.ts';
 
 /** For Node's option `--import`. */
 export const SIMULATED_MACHINE = pathToFileURL(path.join(import.meta.dirname, 'simulated-machine.ts')).href;
-const APPLY = ['apply', '--auto-approve'];
 
 /** The time without a heartbeat after which every backend takes over a lock, whatever the clock skew. */
 const TAKEOVER_SECONDS = 900;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, projectFile, webhook } from './manifests.ts';
 
 const GROUP = 'moved states';
@@ -34,18 +34,14 @@ export const moveCases: readonly Case[] = [
   { group: GROUP, name: 'a push without some of the ids', short: true, run: pushWithoutIds },
 ];
 
-async function appliedLab(bench: Bench): Promise<Lab> {
-  const lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), webhook('hook')) });
-  succeeded(await lab.run('apply', '--auto-approve'));
-  return lab;
-}
+const MANIFESTS = documents(agent('a'), agent('b'), webhook('hook'));
 
 function rename(lab: Lab): void {
   lab.write('voxform.yaml', projectFile(lab.emulator).replace('  test:', '  renamed:'));
 }
 
 async function renamedWorkspace(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   rename(lab);
   for (const args of [['plan'], ['apply', '--auto-approve'], ['import', 'Agent/x', '01J']]) {
     refused(
@@ -56,13 +52,13 @@ async function renamedWorkspace(bench: Bench): Promise<void> {
   succeeded(await lab.run('state', 'move', '--from', STATE));
   assert.equal((await lab.run('plan', '--detailed-exitcode')).code, 0);
   lab.write('voxform.yaml', projectFile(lab.emulator));
-  refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), /was moved to/);
+  refused(await writesNothing(lab, () => lab.run(...APPLY)), /was moved to/);
   succeeded(await lab.run(...MOVE_BACK));
   await converges(lab);
 }
 
 async function killedMove(bench: Bench, point: string, nth: number): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', agent('c'));
   // The journal then has an id that the state document lacks.
   await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
@@ -77,7 +73,7 @@ async function killedMove(bench: Bench, point: string, nth: number): Promise<voi
 }
 
 async function pushWithoutIds(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const { resources, ...rest } = JSON.parse(lab.read(STATE)) as { resources: Record<string, unknown> };
   const { 'Agent/b': dropped, ...others } = resources;
   lab.write('twice.json', JSON.stringify({ ...rest, resources: { ...resources, 'Agent/c': dropped } }));

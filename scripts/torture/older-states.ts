@@ -4,13 +4,12 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, webhook } from './manifests.ts';
 import { Random } from './random.ts';
 
 const GROUP = 'disk faults';
 const STATE = '.voxform/test.state.json';
-const APPLY = ['apply', '--auto-approve'];
 const FLIPS = 20;
 
 /** Valid states that differ from the state written last. */
@@ -30,8 +29,7 @@ export const olderStateCases: readonly Case[] = [
 ];
 
 async function restoreOlderState(bench: Bench, hasBackups: boolean): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: documents(agent('a'), webhook('one')) });
   git(lab, 'init', '-q');
   git(lab, 'add', '-f', STATE);
   git(lab, 'commit', '-q', '-m', 'state');
@@ -58,8 +56,7 @@ async function restoreOlderState(bench: Bench, hasBackups: boolean): Promise<voi
 
 /** Each flipped bit must be detected, or must not change the content of the state. */
 async function flippedBits(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
-  succeeded(await lab.run(...APPLY));
+  await using lab = await Lab.applied(bench, { manifests: documents(agent('a'), webhook('one')) });
   const state = lab.read(STATE);
   const { stdout: before } = await lab.run('state', 'pull');
   const random = new Random('flips');

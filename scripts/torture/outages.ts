@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Fault } from '../../src/emulator/faults.ts';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents } from './manifests.ts';
 
 const GROUP = 'outages';
@@ -31,7 +31,7 @@ const openLab = (bench: Bench): Promise<Lab> =>
 async function downFromTheStart(bench: Bench, fault: Fault, message: RegExp): Promise<void> {
   await using lab = await openLab(bench);
   lab.hook = () => fault;
-  refused(await lab.run('apply', '--auto-approve'), message);
+  refused(await lab.run(...APPLY), message);
   assert.equal(lab.writes(), 0, 'a write was sent');
   assert.deepEqual([...(await lab.state()).pending.keys()], [], 'creates are unknown after an outage');
   lab.hook = () => undefined;

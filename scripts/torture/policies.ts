@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents } from './manifests.ts';
 import type { Random } from './random.ts';
 
-const APPLY = ['apply', '--auto-approve'];
 const PLAN = 'saved.plan';
 const WAIVER = ['--waive', 'brief', '--because', 'A test line'];
 const LONG = 'Be kind, and never end a call before everything is said.';

@@ -110,8 +110,7 @@ export const savedPlanCases: readonly Case[] = interferences.map(
 
 /** Saves a plan of two updates and a create. */
 async function plannedLab(bench: Bench): Promise<Lab> {
-  const lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), webhook('hook')) });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  const lab = await Lab.applied(bench, { manifests: documents(agent('a'), agent('b'), webhook('hook')) });
   lab.write(
     'manifests/all.yaml',
     documents(agent('a', 'Be brief.'), agent('b', 'Be brief.'), webhook('hook'), agent('c')),

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, settles, succeeded, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 
 const GROUP = 'lists';
@@ -23,8 +23,7 @@ const MANIFESTS = documents(agent('a'), agent('b'), webhook('hook'), number('mai
 const OTHER = '01OTHERWORKSPACE0000000000';
 
 async function openEnd(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: agent('a') });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await using lab = await Lab.applied(bench, { manifests: agent('a') });
   lab.write('manifests/number.yaml', number('main', 1));
   const cut: readonly object[] = [
     { data: [{ id: '01X', number: '+1' }] },
@@ -34,7 +33,7 @@ async function openEnd(bench: Bench): Promise<void> {
   ];
   for (const body of cut) {
     lab.hook = ({ path }) => (path.startsWith('/api/v1/numbers') ? { status: 200, body: body as never } : undefined);
-    refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), /the list may be incomplete/);
+    refused(await writesNothing(lab, () => lab.run(...APPLY)), /the list may be incomplete/);
   }
   lab.hook = () => undefined;
   await converges(lab);
@@ -61,7 +60,7 @@ async function overlapping(bench: Bench): Promise<void> {
   await converges(lab);
   assert.equal(lab.emulator.world.numbers.size, 4);
   for (const file of Object.keys(lab.stateFiles())) rmSync(path.join(path.dirname(lab.statePath), file));
-  succeeded(await lab.run('apply', '--auto-approve'), /7 imported/);
+  succeeded(await lab.run(...APPLY), /7 imported/);
   await converges(lab);
   assert.equal(lab.emulator.world.numbers.size, 4);
 }
@@ -70,7 +69,7 @@ async function compressed(bench: Bench): Promise<void> {
   for (const compresses of ['gzip', 'deflate', 'br', 'zstd'] as const) {
     await using lab = await Lab.open(bench, { manifests: MANIFESTS, behaviour: { compresses } });
     await converges(lab);
-    await settles(lab, () => lab.run('apply', '--auto-approve'));
+    await settles(lab, () => lab.run(...APPLY));
     assert.deepEqual([lab.emulator.world.agents.size, lab.emulator.world.numbers.size], [2, 1]);
   }
 }
@@ -85,8 +84,7 @@ async function twoWorkspaces(bench: Bench): Promise<void> {
 }
 
 async function managedElsewhere(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: MANIFESTS });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const { resources } = await lab.state();
   const addresses = ['Agent/b', 'Webhook/hook', 'PhoneNumber/main'] as const;
   for (const [index, name] of (['agents', 'webhooks', 'numbers'] as const).entries()) {
@@ -108,15 +106,14 @@ async function managedElsewhere(bench: Bench): Promise<void> {
 }
 
 async function wrongWorkspace(bench: Bench): Promise<void> {
-  await using lab = await Lab.open(bench, { manifests: MANIFESTS });
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const { world, dashboard } = lab.emulator;
   for (const name of ['agents', 'webhooks', 'numbers'] as const) {
     for (const id of [...world.records[name].keys()]) dashboard.edit(name, id, { workspace_id: OTHER });
   }
   lab.write('manifests/more.yaml', agent('new'));
   refused(
-    await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
+    await writesNothing(lab, () => lab.run(...APPLY)),
     /belongs to workspace 01OTHERWORKSPACE0000000000, but this run is for .*nothing was written/,
   );
 }

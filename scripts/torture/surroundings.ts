@@ -3,11 +3,10 @@ import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { type Case, Skipped } from './cases.ts';
 import { converges, succeeded } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 
 const GROUP = 'environments';
-const APPLY = ['apply', '--auto-approve'];
 
 /** Users and environments that must not change the outcome. */
 export const surroundingCases: readonly Case[] = [

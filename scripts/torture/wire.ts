@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { PlannedFault } from '../../src/emulator/faults.ts';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded, unwrapped } from './expectations.ts';
-import { Lab } from './lab.ts';
+import { APPLY, Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
 import type { ProcessResult } from './processes.ts';
@@ -35,7 +35,7 @@ export const wireCases: readonly Case[] = names.map(({ name, short }) => ({
     if (fault.create === 'unknown') {
       await settleUnknowns(lab);
     }
-    succeeded(await lab.run('apply', '--auto-approve'));
+    succeeded(await lab.run(...APPLY));
     await faultyReads(lab, fault);
     await faultyUpdates(lab, fault);
     await converges(lab);
@@ -97,7 +97,7 @@ async function faultyUpdates(lab: Lab, { name, fault, times = 1, read }: WireFau
   const { code, stdout } = await runWithFaults(lab, {
     name,
     faults,
-    run: () => lab.run('apply', '--auto-approve'),
+    run: () => lab.run(...APPLY),
   });
   if (read === 'retried') assert.equal(code, 0, stdout);
   else {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded, unwrapped, writesNothing } from './expectations.ts';
-import { type Bench, Lab } from './lab.ts';
+import { APPLY, type Bench, Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
 
@@ -21,17 +21,11 @@ export const wrongPlatformCases: readonly Case[] = [
 
 const MANIFESTS = documents(agent('a'), agent('b'), agent('c'), webhook('hook'), number('main', 1));
 
-async function appliedLab(bench: Bench): Promise<Lab> {
-  const lab = await Lab.open(bench, { manifests: MANIFESTS });
-  succeeded(await lab.run('apply', '--auto-approve'));
-  return lab;
-}
-
 const FLOOD_BYTES = 200 * 1024 * 1024;
 const MAX_MEMORY_KB = 512 * 1024;
 
 async function oversizedResponses(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', agent('flooded'));
   let method = 'POST';
   const flooded = (request: IncomingMessage) =>
@@ -40,7 +34,7 @@ async function oversizedResponses(bench: Bench): Promise<void> {
   const env = { VOXFORM_BASE_URL: gateway.url };
   const node = ['--import', MEMORY_PROBE];
 
-  const applied = await lab.runWith({ env, node }, 'apply', '--auto-approve');
+  const applied = await lab.runWith({ env, node }, ...APPLY);
   assert.equal(applied.code, 1);
   assert.match(unwrapped(applied.stdout), /larger than \d+ bytes.*stays unknown/);
   await lab.check('after a flood');
@@ -129,7 +123,7 @@ async function keyExpires(bench: Bench): Promise<void> {
 }
 
 async function oneMissing(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.emulator.dashboard.remove('agents', id);
   const planned = await lab.run('plan', '--output', 'json');
@@ -137,7 +131,7 @@ async function oneMissing(bench: Bench): Promise<void> {
   const resource = resourcesIn(planned.stdout).get('Agent/b');
   assert.equal(resource?.action, 'blocked');
   assert.match(resource?.reason ?? '', new RegExp(`its record ${id} is missing`));
-  succeeded(await lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run(...APPLY));
   assert.equal(lab.emulator.world.agents.size, 2);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   await converges(lab);
@@ -146,11 +140,11 @@ async function oneMissing(bench: Bench): Promise<void> {
 
 /** The platform answers 410 to every read. Nothing must be created, and a forced recreate must keep the old record as an orphan. */
 async function wronglyMissing(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.hook = ({ method, path }) =>
     method === 'GET' && path.endsWith(id) ? { status: 410, body: { message: 'gone' } } : undefined;
-  succeeded(await lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run(...APPLY));
   assert.equal(lab.emulator.world.agents.size, 3);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   lab.hook = () => undefined;
@@ -165,25 +159,25 @@ async function wronglyMissing(bench: Bench): Promise<void> {
 }
 
 async function allMissing(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   const { dashboard, world } = lab.emulator;
   for (const id of [...world.agents.keys()]) dashboard.remove('agents', id);
   for (const id of [...world.webhooks.keys()]) dashboard.remove('webhooks', id);
   for (const id of [...world.numbers.keys()]) dashboard.remove('numbers', id);
   const message = /none of the 5 managed records exists.*API key.*--allow-recreate all --even-if-all/;
-  refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), message);
+  refused(await writesNothing(lab, () => lab.run(...APPLY)), message);
   refused(await lab.run('plan', '--allow-recreate', 'all'), message);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--even-if-all'));
   await converges(lab);
 }
 
 async function usersRefused(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
+  await using lab = await Lab.applied(bench, { manifests: MANIFESTS });
   lab.write('manifests/more.yaml', documents(agent('new'), user('ann', { role: 'member' })));
   for (const status of [403, 404]) {
     // A failed read ahead of the manifests is repeated.
     lab.emulator.faults.add({ match: { pattern: '/users' }, fault: { status }, times: 2 });
-    refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), /cannot read workspace \S+/);
+    refused(await writesNothing(lab, () => lab.run(...APPLY)), /cannot read workspace \S+/);
     lab.emulator.faults.clear();
   }
   lab.emulator.dashboard.inviteUser({ email: emailOf('ann') });
