@@ -305,10 +305,10 @@ function positionText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'eve
   return `${lineage} ${serial} ${sequence} ${at}`;
 }
 
-const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----\n';
+const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----';
 /** The number of characters per line of the ASCII armor. */
 const LINE_LENGTH = 64;
-const END = '\n-----END AGE ENCRYPTED FILE-----\n';
+const END = '-----END AGE ENCRYPTED FILE-----';
 
 export function isAgeFile(bytes: Buffer): boolean {
   return bytes.toString('latin1', 0, BEGIN.length) === BEGIN;
@@ -320,9 +320,10 @@ function armor(bytes: Buffer): string {
   for (let start = 0, at = 0; start < text.length; start += LINE_LENGTH, at += LINE_LENGTH + 1) {
     lines.set(text.subarray(start, start + LINE_LENGTH), at);
   }
-  return BEGIN + lines.toString('latin1') + END;
+  return `${BEGIN}\n${lines.toString('latin1')}\n${END}\n`;
 }
 
+/** Accepts any line breaks, because a tool may have converted those of a copy. */
 function unarmor(text: string): Buffer {
-  return Buffer.from(text.slice(BEGIN.length, -END.length), 'base64');
+  return Buffer.from(text.slice(BEGIN.length).split(END, 1)[0] ?? '', 'base64');
 }

@@ -268,5 +268,7 @@ describe('a sealed state', () => {
     expect(JSON.parse(inside.stdout).resources).toEqual(JSON.parse(plain).resources);
     await w.folder.write('state.age', sealed);
     expect((await w.runWith(WITH_FIRST, 'state', 'push', 'state.age')).stdout).toContain('identical');
+    await w.folder.write('windows.age', sealed.replaceAll('\n', '\r\n'));
+    expect((await w.runWith(WITH_FIRST, 'state', 'push', 'windows.age')).stdout).toContain('identical');
   });
 });
