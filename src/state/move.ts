@@ -27,6 +27,9 @@ interface MoveResult {
  * @throws UserError if there is nothing to move, or if the new location is the old one or has another state.
  */
 export async function moveState({ from, to, session }: Move): Promise<MoveResult> {
+  // In a mistyped location, the lock would create a history, a ref or tables.
+  const { document: found, journal } = await from.read();
+  if (found === undefined && journal.length === 0 && (await from.holder()) === undefined) throw missingState(from);
   return withLease(from, session.lock, async (source) => {
     const stored = await source.read();
     const document = documentIn(stored, from, session);
@@ -61,15 +64,17 @@ export async function moveState({ from, to, session }: Move): Promise<MoveResult
 /** Returns the document to move, with its journal merged. */
 function documentIn(stored: StoredState, store: StateStore, { workspaceId, version }: Move['session']): StateDocument {
   const { document, journal } = stored;
-  if (document === undefined) {
-    throw new UserError(`there is no state at ${store.location}`, {
-      hint: advice`Specify the state file to move: ${command('state move --from PATH')}`,
-    });
-  }
+  if (document === undefined) throw missingState(store);
   checkWorkspace(stored, workspaceId, store);
   if (journal.length === 0) return document;
   const serial = document.serial + 1;
   return fold(document, journal).toDocument({ serial, voxform_version: version, write: randomUUID() });
+}
+
+function missingState({ location }: StateStore): UserError {
+  return new UserError(`there is no state at ${location}`, {
+    hint: advice`Specify the state file to move: ${command('state move --from PATH')}`,
+  });
 }
 
 function otherStateError({ location }: StateStore, { serial }: StateDocument): UserError {

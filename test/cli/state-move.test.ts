@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { newRepository } from '../state/backends/git/git-server.ts';
+import { git, newRepository } from '../state/backends/git/git-server.ts';
 import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
@@ -163,6 +163,18 @@ describe('a shared state', () => {
   const inGit = (workspace: TestWorkspace, settings = '{ backend: git }') =>
     workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `    state: ${settings}\n`));
   const oneLine = (text: string) => text.replace(/\s+/g, ' ');
+
+  it('leaves nothing in a mistyped location to move from', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { root } = workspace.folder;
+    newRepository(root);
+    for (const from of ['nowhere/test.state.json', '{ backend: git, ref: refs/voxform/tset }']) {
+      const { code, stderr } = await workspace.run('state', 'move', '--from', from);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('there is no state at')]);
+    }
+    expect(existsSync(path.join(root, 'nowhere'))).toBe(false);
+    expect(git(root, 'ls-remote', 'origin', 'refs/voxform/*')).toBe('');
+  });
 
   it('is not created while a local one exists, and replaces it with the printed command', {
     tags: ['long'],
