@@ -89,7 +89,7 @@ export const mainCommands = {
     define: (command, perform) =>
       withFull(command)
         .description(
-          'Show a plan saved with voxform plan --out FILE, in any format. Sends no request, and needs no project, no key and no secret.',
+          'Show a plan saved with voxform plan --out FILE, in any format. Sends no request and needs no API key. Only an encrypted plan needs its project and identity.',
         )
         .argument('<plan-file>', 'Saved plan')
         .addOption(outputOption(reportFormatNames))
