@@ -62,7 +62,8 @@ export class FleetNotifications {
     const last = this.#notifications.get(address);
     const before = last?.events ?? this.#stored(address);
     const results: Promise<boolean>[] = [];
-    const events = before.then((remembered) => this.#notify(run, { remembered, results }));
+    const project = address.slice(0, address.lastIndexOf(':'));
+    const events = before.then((remembered) => this.#notify(run, { project, remembered, results }));
     const stored = this.#store(address, { before, events, results, last }).catch((error: unknown) =>
       run.log.entry('warning', `notifications not sent: ${String(error)}`, { event: 'not-notified' }),
     );
@@ -125,12 +126,17 @@ export class FleetNotifications {
   #notify(
     { report, log, redact }: FinishedReport,
     {
+      project,
       remembered,
       results,
-    }: { readonly remembered: RememberedEvents | undefined; readonly results: Promise<boolean>[] },
+    }: {
+      readonly project: string;
+      readonly remembered: RememberedEvents | undefined;
+      readonly results: Promise<boolean>[];
+    },
   ): RememberedEvents {
     const { onResult } = this.#options;
-    const add: Deliveries['add'] = (delivery) => void results.push(this.#deliver(delivery));
+    const add: Deliveries['add'] = (delivery) => void results.push(this.#deliver({ ...delivery, project }));
     const notifier = new Notifier({ log, redact, onResult, remembered, deliveries: { add } });
     notifier.finished(report);
     return notifier.remembered;

@@ -8,6 +8,8 @@ import type { WatchLog } from '../watch-log.ts';
 import type { Receiver } from './receiver.ts';
 
 interface Delivery extends Pick<Receiver, 'url' | 'shown' | 'header'> {
+  /** The project whose webhook this is, in a fleet of projects that must not delay each other. */
+  readonly project?: string | undefined;
   readonly body: string;
   /** Called with the final result, and once before with `delayed` if many attempts failed. `problem` is the reason, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
@@ -33,9 +35,9 @@ interface DeliveriesOptions {
   random(): number;
 }
 
-/** The maximum number of pending deliveries per receiver; later ones are dropped. */
+/** The maximum number of pending deliveries of a project per receiver; later ones are dropped. */
 const MAX_WAITING = 32;
-/** The maximum number of characters of all pending deliveries. A fleet delivers for projects that it does not trust. */
+/** The maximum number of characters of all pending deliveries. A project may use at most as many as it leaves free for the others. */
 const MAX_PENDING_LENGTH = 64 * 1024 * 1024;
 /** The number of attempts after which a delivery is reported as delayed. */
 const DELAYED_AFTER_ATTEMPTS = 5;
@@ -50,11 +52,13 @@ const MAX_REQUESTED_PAUSE_MS = 3_600_000;
 /** Delivers notifications in order for each receiver. Retries until it accepts or rejects them, because later runs do not repeat them. */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
+  /** The pending deliveries of each project and receiver. A receiver may fail for the messages of one project alone. */
   readonly #waiting = new Map<string, Delivery[]>();
   readonly #inFlight = new Set<Promise<void>>();
   readonly #end = new AbortController();
   readonly #web = new WebClient(LIMITS);
-  #pendingLength = 0;
+  /** The number of characters of the pending deliveries of each project. */
+  readonly #pendingLengths = new Map<string, number>();
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -66,15 +70,17 @@ export class Deliveries {
   }
 
   add(delivery: Delivery): void {
-    const receiver = delivery.url.reveal();
+    const { project = '', body } = delivery;
+    const receiver = JSON.stringify([project, delivery.url.reveal()]);
     const waiting = this.#waiting.get(receiver);
-    const { length } = delivery.body;
-    const isFull = this.#pendingLength + length > MAX_PENDING_LENGTH;
+    const used = [...this.#pendingLengths.values()].reduce((sum, length) => sum + length, 0);
+    const length = (this.#pendingLengths.get(project) ?? 0) + body.length;
+    const isFull = length > MAX_PENDING_LENGTH - used - body.length;
     if (isFull || (waiting?.length ?? 0) >= MAX_WAITING) {
       delivery.onResult('dropped', `too many notifications pending${isFull ? '' : ' for this receiver'}`);
       return;
     }
-    this.#pendingLength += length;
+    this.#pendingLengths.set(project, length);
     if (waiting !== undefined) waiting.push(delivery);
     else {
       this.#waiting.set(receiver, [delivery]);
@@ -100,7 +106,10 @@ export class Deliveries {
       const problem = await this.#send(next);
       next.onResult(problem === undefined ? 'delivered' : 'failed', problem ?? '');
       waiting.shift();
-      this.#pendingLength -= next.body.length;
+      const { project = '', body } = next;
+      const length = (this.#pendingLengths.get(project) ?? 0) - body.length;
+      if (length > 0) this.#pendingLengths.set(project, length);
+      else this.#pendingLengths.delete(project);
     }
     this.#waiting.delete(receiver);
   }

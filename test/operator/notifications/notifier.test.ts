@@ -95,22 +95,44 @@ describe('webhook delivery over real sockets', () => {
     expect(log.join()).toContain('too large');
   });
 
-  it('drops messages when the bodies of all receivers together are too large', async () => {
+  it('drops large messages of a project, but not those of other projects', async () => {
     const deliveries = new Deliveries({ clock: systemClock, random: () => 0 });
     const results: string[] = [];
-    const body = ' '.repeat(1024 * 1024);
-    for (let index = 0; index < 70; index++)
+    const add = (project: string, path: string, mebibytes: number) =>
       deliveries.add({
-        url: new Secret('url', `http://127.0.0.1:1/${index}`),
+        project,
+        url: new Secret('url', `http://127.0.0.1:1/${path}`),
         shown: 'a receiver',
         header: undefined,
-        body,
+        body: ' '.repeat(mebibytes * 1024 * 1024),
         network: {},
-        onResult: (result) => results.push(result),
+        onResult: (result) => results.push(`${result} ${project}`),
       });
-    expect(results).toEqual(Array(6).fill('dropped'));
+    for (let index = 0; index < 38; index++) add('hostile', String(index), 1);
+    expect(results).toEqual(Array(6).fill('dropped hostile'));
+    add('other', '0', 16);
+    expect(results).toHaveLength(6);
     await deliveries.flush(0);
-    expect(results).toHaveLength(70);
+    expect(results).toContain('failed other');
+    expect(results).toHaveLength(39);
+  });
+
+  it('delivers for one project while the same receiver fails for the messages of another', async () => {
+    const server = createServer((request, response) => {
+      request.on('data', (body) => response.writeHead(String(body) === 'malformed' ? 500 : 200).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new Secret('url', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const deliveries = new Deliveries({ clock: systemClock, random: () => 0 });
+    const add = (project: string, body: string) => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      deliveries.add({ project, url, shown: 'a receiver', header: undefined, body, network: {}, onResult: resolve });
+      return promise;
+    };
+    for (let index = 0; index < 32; index++) void add('hostile', 'malformed');
+    expect(await add('other', '{}')).toBe('delivered');
+    await deliveries.flush(0);
+    server.close();
   });
 
   it('drops messages beyond the queue limit, and ends in time', async () => {
