@@ -27,7 +27,7 @@ interface ApprovalOptions extends Pick<WorkerOptions, 'rules'> {
 /** Approves plans after the merge of the pull request in which they were reviewed. */
 export class MergeApprovals {
   readonly #options: ApprovalOptions;
-  readonly #reviews = new Map<string, { readonly at: number; readonly reviews: Reviews }>();
+  readonly #reviews = new Map<string, { readonly until: number; readonly reviews: Reviews }>();
 
   constructor(options: ApprovalOptions) {
     this.#options = options;
@@ -47,10 +47,9 @@ export class MergeApprovals {
     }
     const undecided = plans.filter(({ isApproved }) => !isApproved);
     for (const plan of undecided) await this.#decidePlan(pull, host, plan);
-    const age = Date.now() - pull.since.getTime();
+    const { age } = pull;
     const later = Math.max(host.interval, REVIEWS_MAX_AGE_MS, age / CHECKS_PER_AGE);
     const retryAfter = undecided.length === 0 ? undefined : age < FIRST_PHASE_MS ? FIRST_INTERVAL_MS : later;
-    if (retryAfter === undefined) this.#reviews.delete(keyOf(pull));
     return { isPlanned: false, problem: undefined, retryAfter };
   }
 
@@ -92,10 +91,12 @@ export class MergeApprovals {
   }
 
   async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {
-    const cached = this.#reviews.get(keyOf(pull));
-    if (cached !== undefined && Date.now() - cached.at < REVIEWS_MAX_AGE_MS) return cached.reviews;
-    const reviews = await pulls.reviews(pull);
-    this.#reviews.set(keyOf(pull), { at: Date.now(), reviews });
+    const now = performance.now();
+    // Another process may decide the request, so no event ends the need for an entry.
+    for (const [key, { until }] of this.#reviews) if (until <= now) this.#reviews.delete(key);
+    const key = JSON.stringify([pull.source, pull.number, pull.head]);
+    const reviews = this.#reviews.get(key)?.reviews ?? (await pulls.reviews(pull));
+    if (!this.#reviews.has(key)) this.#reviews.set(key, { until: now + REVIEWS_MAX_AGE_MS, reviews });
     return reviews;
   }
 }
@@ -107,8 +108,4 @@ function missingPlanReason({ run, isDecided }: MergedPlan): string | undefined {
   if (result === 'ok') return isDecided ? undefined : 'The merge left nothing to change.';
   const predicate = result === 'refused' ? 'was refused' : result === 'invalid' ? 'found invalid manifests' : 'failed';
   return `The run after the merge ${predicate}${problem === undefined ? '.' : `: ${problem.slice(0, MAX_PROBLEM_LENGTH)}`}`;
-}
-
-function keyOf({ source, number, head }: ClaimedPull): string {
-  return JSON.stringify([source, number, head]);
 }

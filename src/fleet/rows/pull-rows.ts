@@ -29,6 +29,8 @@ export interface PullRow extends PullRequest {
 export interface ClaimedPull extends PullRow {
   /** The id of the claim. */
   readonly holder: string;
+  /** Milliseconds since `since` at the time of the claim, by the clock of the database. */
+  readonly age: number;
 }
 
 export const pullResults = [
@@ -158,12 +160,12 @@ export async function claimPulls(
 WHERE (source, number) IN (SELECT source, number FROM ${S}.pulls
   WHERE work_at <= now() AND source = ANY ($1::text[]) AND (until IS NULL OR until < now())
   ORDER BY work_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-RETURNING *`,
+RETURNING *, extract(epoch FROM now() - since)::float8 * 1000 AS age`,
     sources,
     limit,
     CLAIM_TIMEOUT_MS,
   );
-  return rows.map((row) => ({ ...pullOf(row), holder: String(row.holder) }));
+  return rows.map((row) => ({ ...pullOf(row), holder: String(row.holder), age: Number(row.age) }));
 }
 
 /** Renews claims. Returns the holders of claims that are still valid and whose request has not changed. */
