@@ -5,7 +5,7 @@ import { DiagnosticSeverity, type Diagnostic as Shown } from 'vscode-languageser
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
-import { realPath } from '../manifests/read-file.ts';
+import { isInside, realPath } from '../manifests/read-file.ts';
 import { WatchedFiles } from '../operator/file-watch.ts';
 import { inputsOf } from '../operator/load-version.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
@@ -131,7 +131,9 @@ export class EditorSession {
   /** Must be called when files on disk may have changed. @param files real paths. */
   changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
-      const projectFiles = files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
+      // An editor reports a renamed or deleted folder alone, without the project folders in it.
+      const isAffected = (file: string) => isInside(file, folder) || isInside(folder, file);
+      const projectFiles = files === 'all' ? [undefined] : files.filter(isAffected);
       for (const file of projectFiles) loads.project.forget(file);
       if (projectFiles.some((file) => file === undefined || belongsToProject(path.relative(folder, file))))
         loads.changed();

@@ -153,6 +153,21 @@ describe('voxform lsp', () => {
     }
   });
 
+  it('removes the problems of a project whose folder, or one above it, was renamed', async () => {
+    for (const parent of ['clients/acme', 'clients']) {
+      await using folder = await temporaryFolder({
+        'clients/acme/voxform.yaml': projectText,
+        'clients/acme/manifests/a.yaml': misspelt,
+      });
+      await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: WATCHES_FILES } });
+      await editor.show('clients/acme/manifests/a.yaml', misspelt);
+      await editor.diagnostics('clients/acme/manifests/a.yaml', some);
+      await rename(path.join(folder.root, parent), path.join(folder.root, 'others'));
+      await editor.tellOf([parent, 'others']);
+      await editor.diagnostics('clients/acme/manifests/a.yaml', none);
+    }
+  });
+
   it('watches the files of a folder that was removed from the editor', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: WATCHES_FILES } });
