@@ -6,6 +6,7 @@ import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts
 import { type Role, roles } from '../operator/roles.ts';
 import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { isRealDay, toMilliseconds } from '../platform/date-range.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { usageError } from '../problems/user-error.ts';
 import type { PlanningOptions, Waiver } from '../runs/run-context.ts';
 import { isObject, tryParseJson } from '../values/json.ts';
@@ -277,6 +278,12 @@ export function withWaiver(command: Command): Command {
   return withPolicies(command)
     .option('--waive <rule>', 'Waive a policy for the changes that it denies in this plan (repeatable)', collectItems)
     .option('--because <text>', 'Reason, for the history; required with --waive');
+}
+
+/** Returns the `-C` with which the person reaches a folder from the start folder, after a space; empty if they are in it. */
+export function chdirFlag(folder: string, { cwd, startFolder }: Pick<Context, 'cwd' | 'startFolder'>): string {
+  const shown = path.isAbsolute(folder) ? folder : path.relative(startFolder, path.resolve(cwd, folder));
+  return shown === '' ? '' : ` -C ${shellWord(shown)}`;
 }
 
 /** Adds the policy files of the command line to the context. */

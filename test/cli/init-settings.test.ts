@@ -47,6 +47,16 @@ it('init quotes a folder name for the shell', async () => {
   expect(stdout).toContain(String.raw`voxform -C 'Ann'\''s agents' validate`);
 });
 
+it.each([
+  { args: ['-C', 'a', 'init', 'b'], next: `voxform -C ${path.join('a', 'b')} plan` },
+  { args: ['-C', 'a', 'init'], next: 'voxform -C a plan' },
+  { args: ['init'], next: 'voxform plan' },
+])('init names the new folder from where $args was called', async ({ args, next }) => {
+  await using folder = await temporaryFolder({ 'a/notes.txt': '' });
+  const { stdout } = await command(args, { cwd: folder.root });
+  expect(stdout).toContain(`  ${next}\n`);
+});
+
 it.each(['github', 'gitlab'])('init writes a CI configuration that %s can read for any folder name', async (host) => {
   await using folder = await temporaryFolder();
   execFileSync('git', ['init', '-q'], { cwd: folder.root });

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
-import { shellWord } from '../../problems/shell-word.ts';
 import { UserError, usageError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { draftWorkspace } from '../../runs/draft-workspace.ts';
@@ -14,7 +13,7 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, symbolicLeaves } from '../../values/value.ts';
 import type { Context } from '../context.ts';
-import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
+import { ALL_CALLS, chdirFlag, type DiscoveryFlags } from '../flags.ts';
 import { idsFromFlags } from '../ids-from-flags.ts';
 import { settingsFiles } from './init.ts';
 import { progressFor } from './report.ts';
@@ -69,7 +68,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   warnOfTokens(log, tokens);
   if (remaining.length > 0)
     log.warn('older manifests may declare the same records: delete them, then run voxform validate');
-  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see the records that it would import.`);
+  log.info(`Next: run voxform${chdirFlag(options.out, context)} plan to see the records that it would import.`);
 }
 
 const MAX_TOKEN_WARNINGS = 20;

@@ -5,11 +5,11 @@ import { makeFolders } from '../../files/files.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
-import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
+import { chdirFlag } from '../flags.ts';
 import {
   askForInstallation,
   CI_WORKSPACE,
@@ -69,7 +69,7 @@ export async function init(context: Context, { dir: folder, install }: InitFlags
     out(`Add to ${shown(file)}:`);
     for (const line of missing) out(`  ${line}`);
   }
-  const here = folder === '.' ? '' : ` -C ${shellWord(folder)}`;
+  const here = chdirFlag(folder, context);
   out('');
   out('Try it against the emulator:');
   out('  voxform emulator --port 4010 &');
