@@ -1,6 +1,6 @@
 import { renderError } from '../output/errors.ts';
 import { createStyle } from '../output/style.ts';
-import { ExitCode } from '../problems/user-error.ts';
+import { ExitCode, UserError } from '../problems/user-error.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Interrupts } from './interrupts.ts';
 import { run } from './run.ts';
@@ -24,7 +24,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
   });
   process.exitCode = await run({
     args: process.argv.slice(2),
-    cwd: process.cwd(),
+    cwd: workingFolder(process),
     env: process.env,
     stdin: () => process.stdin,
     stdout: process.stdout,
@@ -38,4 +38,13 @@ export async function main(process: NodeJS.Process): Promise<void> {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
   setInterval(exitIfFlushed, EXIT_CHECK_INTERVAL_MS).unref();
+}
+
+/** @throws UserError if the working folder was removed. */
+function workingFolder(process: NodeJS.Process): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new UserError('the current folder no longer exists', { hint: 'Change to another folder.', cause });
+  }
 }

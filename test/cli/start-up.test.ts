@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
+import { start, temporaryFolder } from './voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 /** Packages that make a process slow to start: parsers, checkers, the network, servers. */
@@ -134,4 +135,12 @@ describe('a command', () => {
       stderr: 'it answered',
     });
   });
+});
+
+it('says so if the current folder was removed', async () => {
+  await using folder = await temporaryFolder();
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" plan';
+  const args = ['-c', script, process.execPath, path.join(inject('built'), 'main.js')];
+  await using running = start(args, { cwd: folder.root, program: 'sh' });
+  expect(await running.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: the current folder/) });
 });
