@@ -2,12 +2,14 @@
 
 import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
-import { addWorkspaceTerms } from '../../src/fleet/rows/search-terms.ts';
+import { addWorkspaceTerms, replaceSearchTerms } from '../../src/fleet/rows/search-terms.ts';
 import { countsOfLastDay } from '../../src/fleet/rows/trend-rows.ts';
 import { enterMany } from '../page/many-workspaces.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
+import { contentsOf, discover, memberNamed } from './fleet-databases.ts';
 import { testFleet } from './test-fleet.ts';
 
 const ADDRESS = 'voices/acme-dental:test';
@@ -73,6 +75,20 @@ it('finds workspaces and resources by name, phone number and id, as of the last 
     await database.query('DELETE FROM voxform_fleet.workspaces WHERE address = $1', ADDRESS);
     expect(await find('dental')).toEqual([]);
   });
+});
+
+it('stores few terms for an id that consists of separators, and the terms of every resource', async () => {
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  await setUpTables(database);
+  await discover(database, contentsOf([memberNamed('acme')]));
+  const { address } = memberNamed('acme');
+  const texts = Array.from({ length: 2100 }, (_, index) => ({ resource: `Agent/a${index}`, text: `id${index}` }));
+  await replaceSearchTerms(database, address, [...texts, { resource: 'Agent/odd', text: '-'.repeat(255) }]);
+  const rows = await database.query(
+    'SELECT resource, count(*)::integer AS terms FROM voxform_fleet.search_terms GROUP BY resource',
+  );
+  expect(rows).toHaveLength(2102);
+  expect(Math.max(...rows.map(({ terms }) => Number(terms)))).toBeLessThan(50);
 });
 
 it('reads only the first matching terms, even if many share a prefix', async () => {

@@ -32,38 +32,45 @@ export async function replaceSearchTerms(
   );
 }
 
-/** The maximum number of texts per statement, so that no statement takes long. */
-const BATCH_SIZE = 1000;
-
 /** Adds the search terms of workspaces without search terms, so that searches find the workspaces before their first run. */
 export async function addWorkspaceTerms(statements: FleetStatements, addresses: readonly string[]): Promise<void> {
   const rows = await statements.query(
     `SELECT address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = a.address)`,
     addresses,
   );
-  const texts = rows.map((row) => ({ address: String(row.address), resource: '', text: String(row.address) }));
-  for (let first = 0; first < texts.length; first += BATCH_SIZE)
-    await addTerms(statements, texts.slice(first, first + BATCH_SIZE));
+  await addTerms(
+    statements,
+    rows.map((row) => ({ address: String(row.address), resource: '', text: String(row.address) })),
+  );
 }
+
+/** The maximum number of texts per statement, so that no statement takes long or needs much memory. */
+const BATCH_SIZE = 1000;
 
 async function addTerms(
   { query }: FleetStatements,
   texts: readonly (SearchText & { readonly address: string })[],
 ): Promise<void> {
-  const terms = texts.flatMap(({ address, resource, text }) =>
-    termsOf(text).map((term) => ({ address, resource, term })),
-  );
-  await query(
-    `INSERT INTO ${S}.search_terms (address, resource, term) SELECT address, resource, term
+  for (let first = 0; first < texts.length; first += BATCH_SIZE) {
+    const terms = texts
+      .slice(first, first + BATCH_SIZE)
+      .flatMap(({ address, resource, text }) => termsOf(text).map((term) => ({ address, resource, term })));
+    await query(
+      `INSERT INTO ${S}.search_terms (address, resource, term) SELECT address, resource, term
 FROM json_to_recordset($1::json) AS t (address text, resource text, term text) ON CONFLICT DO NOTHING`,
-    storableJson(terms),
-  );
+      storableJson(terms),
+    );
+  }
 }
+
+/** The maximum number of search terms of a text. An id may consist of separators alone, so that each character begins a term. */
+const MAX_TERMS = 32;
 
 /** Returns the search terms of a text: its suffixes from the start of a word; for a phone number, those with four digits or more. */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = [...lower.matchAll(/[/:\-_.@]/g)].map(({ index }) => index + 1);
   const parts = /^\d{7,}$/.test(lower) ? Array.from({ length: lower.length - 4 }, (_, index) => index + 1) : words;
-  return [...new Set([0, ...parts].map((start) => lower.slice(start)).filter((term) => term !== ''))];
+  const starts = [0, ...parts].slice(0, MAX_TERMS);
+  return [...new Set(starts.map((start) => lower.slice(start)).filter((term) => term !== ''))];
 }
