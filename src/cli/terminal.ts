@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { CLEAR_LINE } from '../output/progress.ts';
 import { createStyle, type Style } from '../output/style.ts';
+import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -127,15 +128,21 @@ export class Terminal {
 
   /**
    * Reads stdin to its end, without the final newline.
-   * @throws UserError if the text is longer than `maxLength` characters.
+   * @throws UserError if the text is not UTF-8, or is longer than `maxLength` characters.
    */
   async readInput(maxLength: number): Promise<string> {
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    const decode = (part?: Buffer): string => {
+      const decoded = attempt(() => decoder.decode(part, { stream: part !== undefined }));
+      if (decoded === undefined) throw new UserError('the input is not valid UTF-8');
+      return decoded;
+    };
     let text = '';
-    for await (const part of this.#options.stdin().setEncoding('utf8')) {
-      text += part;
+    for await (const part of this.#options.stdin()) {
+      text += decode(Buffer.from(part));
       if (text.length > maxLength) throw new UserError(`the input is longer than ${maxLength} characters`);
     }
-    return text.replace(/\r?\n$/, '');
+    return (text + decode()).replace(/\r?\n$/, '');
   }
 
   /** Returns the answer to a question; undefined if the input ends or the signal is aborted first. */

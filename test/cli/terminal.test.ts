@@ -70,3 +70,18 @@ describe('a question', () => {
     expect(shown()).toMatch(/Continue\? [^\n]*\n$/);
   });
 });
+
+describe('text on stdin', () => {
+  it('may be split inside a character, and must be UTF-8', async () => {
+    const { terminal, input } = terminalFor({});
+    const text = terminal.readInput(10);
+    for (const byte of Buffer.from('é\n')) input.write(Buffer.of(byte));
+    input.end();
+    expect(await text).toBe('é');
+    for (const bytes of [[0x61, 0xff], [0xc3]]) {
+      const other = terminalFor({});
+      other.input.end(Buffer.from(bytes));
+      await expect(other.terminal.readInput(10)).rejects.toThrow('UTF-8');
+    }
+  });
+});
