@@ -58,22 +58,21 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
 }
 
 /**
- * Suggests fields of the whole schema for an unknown key. A field of another object is not offered as a fix, and a field that the object
- * already has is not suggested at all.
+ * Suggests fields of the whole schema for an unknown key. Offers no field of another object as a fix, and none that the object already
+ * has, because a duplicate key would be invalid.
  */
 export function suggestField(root: unknown, path: DocumentPath, key: string, object: unknown = {}): Suggestion {
   const schema = schemaAt(root, path);
-  const existing = isObject(object) ? Object.keys(object) : [];
-  const siblings =
-    schema instanceof z.ZodObject ? Object.keys(schema.shape).filter((each) => !existing.includes(each)) : [];
+  const siblings = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const rootSchema = unwrapSchema(root);
-  const existingPaths = new Set(existing.map((each) => [...path, each].join('.')));
-  const all =
-    rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema).filter((each) => !existingPaths.has(each)) : [];
+  const all = rootSchema instanceof z.ZodObject ? schemaPaths(rootSchema) : [];
   const elsewhere = all.filter((each) => lastKey(each) === key);
   if (elsewhere.length > 0) return { text: didYouMeanOneOf(elsewhere.map(quoted)) };
   const near = nearestCandidate(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
-  if (near !== undefined) return { text: didYouMeanOneOf([quoted(near)]), fix: { instead: [near] } };
+  if (near !== undefined) {
+    const text = didYouMeanOneOf([quoted(near)]);
+    return isObject(object) && Object.hasOwn(object, near) ? { text } : { text, fix: { instead: [near] } };
+  }
   const distant = nearestCandidate(key, all.map(lastKey));
   return { text: didYouMeanOneOf(all.filter((each) => lastKey(each) === distant).map(quoted)) };
 }
