@@ -15,7 +15,7 @@ const LONG = [
   'ci-kit/github',
   'state/backends/contract',
   'fleet/sources',
-  'fleet/rules-in-force',
+  'fleet/current-rules',
   'cli/shared-git-state',
   'page/attacks',
   'demo',

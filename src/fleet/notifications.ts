@@ -10,8 +10,8 @@ import type { Network } from '../platform/web-client.ts';
 import type { Secret } from '../values/value.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 import { storableJson } from './database/fleet-database.ts';
-import { storeToldFreeze, takeFreezeEvents } from './rows/freeze-rows.ts';
-import { storedValue, storeValue } from './rows/notified-rows.ts';
+import { storeDocument, storedDocument } from './rows/document-rows.ts';
+import { storeReportedFreeze, takeFreezeEvents } from './rows/freeze-rows.ts';
 
 interface NotificationsOptions {
   readonly database: FleetStatements;
@@ -93,7 +93,7 @@ export class FleetNotifications {
         }),
       );
       const stored = Promise.all(results)
-        .then((areComplete) => (areComplete.includes(false) ? undefined : storeToldFreeze(database, { id, event })))
+        .then((areComplete) => (areComplete.includes(false) ? undefined : storeReportedFreeze(database, { id, event })))
         .catch((error: unknown) => log.entry('warning', `cannot store a notification: ${messageOf(error)}`))
         .finally(() => this.#freezes.delete(stored));
       this.#freezes.add(stored);
@@ -143,8 +143,8 @@ export class FleetNotifications {
   }
 
   async #stored(address: string): Promise<RememberedEvents | undefined> {
-    const text = await storedValue(this.#options.database, address, 'told');
-    return text === undefined ? undefined : parseRemembered(text);
+    const events = await storedDocument(this.#options.database, address, 'reported-events');
+    return events as RememberedEvents | undefined;
   }
 
   async #store(
@@ -161,16 +161,11 @@ export class FleetNotifications {
       readonly last: Notification | undefined;
     },
   ): Promise<void> {
-    const [stored, current] = (await Promise.all([before, events])).map((each) => each && storableJson(each));
+    const [stored, current] = await Promise.all([before, events]);
     const areComplete = await Promise.all(results);
     await last?.stored;
-    if (current === undefined || current === stored || areComplete.includes(false)) return;
-    await storeValue(this.#options.database, address, { key: 'told', value: current });
+    if (current === undefined || areComplete.includes(false)) return;
+    if (stored !== undefined && storableJson(current) === storableJson(stored)) return;
+    await storeDocument(this.#options.database, address, 'reported-events', { document: current });
   }
-}
-
-/** Parses stored events. Earlier versions stored three sets of events. */
-function parseRemembered(text: string): RememberedEvents {
-  const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
-  return 'both' in remembered ? remembered.both : remembered;
 }

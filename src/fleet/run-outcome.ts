@@ -78,7 +78,7 @@ export function outcomeOf({ version, externalLocation, redact, ...run }: MemberR
             rejected: isRejected ? planId(pending) : undefined,
           }),
     plan: planOf(report, row),
-    left: after && remainingPlan(after),
+    remaining: after && remainingPlan(after),
     external:
       externalLocation === undefined
         ? undefined
@@ -171,7 +171,7 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
 }
 
 /** Returns the plan of the remaining actions, and a digest to detect changes. To save space, omits details of resources in sync. */
-function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
+function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['remaining']> | undefined {
   const { state } = after;
   const resources = after.resources.map((each) =>
     each.action !== 'noop' || hasManualStep(each) || isNotApplied(each) ? each : withoutDetails(each),

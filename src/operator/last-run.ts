@@ -6,7 +6,7 @@ import { lazy } from '../values/lazy.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import { countsOf, violationsIn } from './health/metrics.ts';
 import { failureMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
-import { hasManualStep, isDoubtful } from './plan-after.ts';
+import { hasManualStep, isAtRisk } from './plan-after.ts';
 import type { RunReport } from './run-report.ts';
 import { requestSummary } from './run-summary.ts';
 import type { Need, WorkspaceStatus } from './workspace-status.ts';
@@ -53,8 +53,8 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
       applied: nameCounts(succeeded.map(({ action }) => action)),
-      doubtful: after?.resources.filter(isDoubtful).length ?? 0,
-      person: after?.resources.filter(hasManualStep).length ?? 0,
+      at_risk: after?.resources.filter(isAtRisk).length ?? 0,
+      manual_steps: after?.resources.filter(hasManualStep).length ?? 0,
       orphans: report.orphans.length,
       ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
       ...(report.files !== undefined && { files: redact(report.files) }),
@@ -92,8 +92,8 @@ const lastRun = lazy(() =>
     problems: z.array(z.string()).catch([]),
     counts: z.record(z.string(), z.number()).catch({}),
     applied: z.record(z.string(), z.number()).catch({}),
-    doubtful: z.number().catch(0),
-    person: z.number().catch(0),
+    at_risk: z.number().catch(0),
+    manual_steps: z.number().catch(0),
     orphans: z.number().catch(0),
     drift: z.array(z.string()).catch([]),
     missing: z.array(z.object({ address: z.string() })).catch([]),
@@ -135,14 +135,14 @@ export function lastRunOf(results: Json | undefined): LastRun {
 
 /** True if the workspace has this need. The fleet database evaluates the same condition in SQL, to filter and count rows. */
 export function hasNeed(need: Need, last: LastRun, status: WorkspaceStatus): boolean {
-  const { doubtful, counts, missing, result, person, orphans } = last;
+  const { at_risk: atRisk, counts, missing, result, manual_steps: manualSteps, orphans } = last;
   switch (need) {
     case 'records':
-      return doubtful + (counts.unknown ?? 0) + missing.length > 0;
+      return atRisk + (counts.unknown ?? 0) + missing.length > 0;
     case 'refused':
       return result === 'refused' && !['failed', 'invalid', 'paused', 'vanished'].includes(status);
     case 'steps':
-      return person + orphans > 0 && (status === 'in-sync' || status === 'pending');
+      return manualSteps + orphans > 0 && (status === 'in-sync' || status === 'pending');
     default:
       return need satisfies never;
   }

@@ -25,7 +25,7 @@ export function remainingIn(plan: PlanDocument | undefined): readonly PlannedRes
 }
 
 /** True if the platform may have two records of the resource, or if the id of its record may be lost. */
-export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
+export function isAtRisk({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
 

@@ -139,9 +139,9 @@ function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
 }
 
 /** Returns words such as `1 with manual steps` and `2 orphans`. */
-export function needWords({ person, orphans }: LastRun): string[] {
+export function needWords({ manual_steps: steps, orphans }: LastRun): string[] {
   return [
-    ...(person === 0 ? [] : [`${person} with manual steps`]),
+    ...(steps === 0 ? [] : [`${steps} with manual steps`]),
     ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
   ];
 }

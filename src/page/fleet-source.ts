@@ -184,7 +184,7 @@ export class FleetSource implements PageSource {
       shown,
       state: state.external ?? state.document,
       running,
-      remaining: plans.left === undefined ? undefined : planDocument.parse(plans.left),
+      remaining: plans.remaining === undefined ? undefined : planDocument.parse(plans.remaining),
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       selection: { member: address },
       storedRuns,

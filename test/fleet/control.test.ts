@@ -90,9 +90,9 @@ it('records the person of each request and decision, even if others act before t
   });
   await step('two people approve a plan at once: the second gets the name of the first', async () => {
     const both = ['ann', 'adm'].map((by) => control.approve(ADDRESS, plan, by));
-    const [told] = (await Promise.allSettled(both)).filter(({ status }) => status === 'rejected');
+    const [refused] = (await Promise.allSettled(both)).filter(({ status }) => status === 'rejected');
     const by = (await shown(fleet))?.plan?.by;
-    expect(told).toMatchObject({
+    expect(refused).toMatchObject({
       reason: { message: `${by} has already approved the plan ${plan} of ${ADDRESS}` },
     });
     await control.approve(ADDRESS, plan, String(by));
@@ -117,7 +117,9 @@ it('does not ask again for approval of a rejected plan, and shows the pending ch
   await fleet.until(async () => (await shown(fleet))?.asked === null);
   const rejection = { id: rejected, by: 'ann', because: 'too late', at: expect.stringMatching(/Z$/) };
   expect(await shown(fleet)).toMatchObject({ status: 'pending', plan: null, rejected: rejection });
-  const [left] = await fleet.pg.sql(`SELECT plan FROM voxform_fleet.plans WHERE state = 'left'`);
+  const [left] = await fleet.pg.sql(
+    `SELECT document AS plan FROM voxform_fleet.documents WHERE kind = 'remaining-plan'`,
+  );
   expect(left?.plan).toMatchObject({ summary: { create: 1 } });
   await step('another plan waits, and later the rejected one does not wait again', async () => {
     await fleet.write('acme', 'Two.');
@@ -203,14 +205,14 @@ it('continues after a database outage, and stores no secret in any table', async
     url: (pg) => pg.urlWith({ port: proxy.port }),
   });
   const server = await fleet.server();
-  await fleet.until(() => fleet.told.some(({ report }) => report?.result === 'ok'));
+  await fleet.until(() => fleet.reports.some(({ report }) => report?.result === 'ok'));
   await step('the connection is lost', async () => {
     proxy.fate = () => 'lost';
     await fleet.until(() => fleet.log.some((line) => line.includes('cannot use the database')));
     proxy.fate = () => undefined;
-    const before = fleet.told.length;
+    const before = fleet.reports.length;
     await fleet.until(
-      () => fleet.told.length > before + 1 && fleet.log.some((line) => line.includes('is available again')),
+      () => fleet.reports.length > before + 1 && fleet.log.some((line) => line.includes('is available again')),
     );
   });
   expect([server.isReady, server.isAlive, agentsIn(fleet)]).toEqual([true, true, 1]);

@@ -47,8 +47,8 @@ it('takes over the run of a process that was killed during an apply, and creates
   await silence(fleet);
   await fleet.server();
   await fleet.until(async () => (await fleet.control.status({})).counts.pending === 1);
-  expect(fleet.told.map(({ address, report }) => [address, report?.result])).toEqual([[ADDRESS, 'ok']]);
-  const unknown = fleet.told[0]?.report?.plan?.resources.map(({ action }) => action);
+  expect(fleet.reports.map(({ address, report }) => [address, report?.result])).toEqual([[ADDRESS, 'ok']]);
+  const unknown = fleet.reports[0]?.report?.plan?.resources.map(({ action }) => action);
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
 });
 
@@ -73,7 +73,7 @@ it('takes over within a minute the writes of a killed process', async () => {
     UPDATE voxform_fleet.states SET heard = now()`);
   let seconds = 0;
   let shifted = performance.now();
-  for (; !fleet.told.some(({ report }) => report?.result === 'ok'); seconds++) {
+  for (; !fleet.reports.some(({ report }) => report?.result === 'ok'); seconds++) {
     expect(seconds).toBeLessThan(60);
     // The clock of the database continues meanwhile.
     const now = performance.now();
@@ -83,7 +83,7 @@ it('takes over within a minute the writes of a killed process', async () => {
     await clock.pass(tick);
     await idle();
   }
-  expect(fleet.told[0]?.report?.result).toBe('busy');
+  expect(fleet.reports[0]?.report?.result).toBe('busy');
   expect(postsIn(fleet)).toHaveLength(2);
 });
 
@@ -97,7 +97,7 @@ it('prevents writes of a process that was suspended during an apply once another
   await fleet.server();
   await fleet.until(
     async () =>
-      fleet.told.some(({ report }) => report?.applied.length === 1) && (await fleet.status(ADDRESS)) === 'pending',
+      fleet.reports.some(({ report }) => report?.applied.length === 1) && (await fleet.status(ADDRESS)) === 'pending',
   );
   const after = await stateIn(fleet);
   child.kill('SIGCONT');
@@ -136,8 +136,8 @@ it('ends a run whose job the process received again after missed heartbeats', as
   await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
   await silence(fleet);
   await queue.recoverJobs();
-  await fleet.until(() => fleet.told.length === 2);
-  expect(fleet.told.map(({ report }) => report?.result).sort()).toEqual(['interrupted', 'ok']);
+  await fleet.until(() => fleet.reports.length === 2);
+  expect(fleet.reports.map(({ report }) => report?.result).sort()).toEqual(['interrupted', 'ok']);
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(postsIn(fleet).length).toBe(1);
 });

@@ -108,7 +108,7 @@ export async function finishedRuns(
       isGood: true,
       summary: { records: 3 },
       plan: undefined,
-      left: undefined,
+      remaining: undefined,
       external: undefined,
       search: undefined,
       record: undefined,

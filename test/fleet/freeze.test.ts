@@ -9,7 +9,7 @@ import {
   endFreeze,
   latestFreezes,
   startFreeze,
-  storeToldFreeze,
+  storeReportedFreeze,
   takeFreezeEvents,
 } from '../../src/fleet/rows/freeze-rows.ts';
 import { storeHeartbeat } from '../../src/fleet/rows/process-rows.ts';
@@ -93,7 +93,7 @@ it('writes nothing while it cannot learn whether the fleet is frozen', async () 
   await fleet.pg.sql('ALTER TABLE voxform_fleet.freezes RENAME TO hidden');
   const written = writesTo(fleet);
   await fleet.write('acme', 'Two.');
-  await fleet.until(() => fleet.told.some(({ report }) => report?.applied[0]?.result.status === 'skipped'));
+  await fleet.until(() => fleet.reports.some(({ report }) => report?.applied[0]?.result.status === 'skipped'));
   expect(writesTo(fleet)).toBe(written);
   await fleet.pg.sql('ALTER TABLE voxform_fleet.hidden RENAME TO freezes');
   await fleet.control.run([ADDRESS], 'ann');
@@ -171,13 +171,13 @@ it('ends a run before its first write as a plan', async () => {
       return undefined;
     },
   });
-  const { told } = fleet;
+  const { reports } = fleet;
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   isFreezing = true;
   await fleet.write('acme', 'Two.');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
-  expect(told.map(({ report }) => [report?.result, report?.hold?.reason])).toEqual([
+  expect(reports.map(({ report }) => [report?.result, report?.hold?.reason])).toEqual([
     ['ok', undefined],
     ['ok', 'frozen'],
   ]);
@@ -201,13 +201,15 @@ it('keeps the approval of a plan whose run is stopped by a freeze before its fir
       return undefined;
     },
   });
-  const { control, told } = fleet;
+  const { control, reports } = fleet;
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
   const plan = (await shown(fleet))?.plan?.id ?? '';
   await control.approve(ADDRESS, plan, 'bob');
   await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
-  expect(told.flatMap(({ report }) => report?.applied.map(({ result }) => result.status) ?? [])).toEqual(['skipped']);
+  expect(reports.flatMap(({ report }) => report?.applied.map(({ result }) => result.status) ?? [])).toEqual([
+    'skipped',
+  ]);
   expect([(await shown(fleet))?.plan, writesTo(fleet)]).toMatchObject([{ id: plan, state: 'approved', by: 'bob' }, 0]);
   await control.unfreeze('ann');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -292,8 +294,8 @@ it('sends the end of a freeze while its start is still being delivered', async (
   expect([await take('first'), await take('second'), await take('first')]).toEqual([['frozen'], [], []]);
   await endFreeze(database, 'bob');
   expect([await take('second'), await take('first')]).toEqual([['resumed'], []]);
-  await storeToldFreeze(database, { id: '1', event: 'resumed' });
-  await storeToldFreeze(database, { id: '1', event: 'frozen' });
+  await storeReportedFreeze(database, { id: '1', event: 'resumed' });
+  await storeReportedFreeze(database, { id: '1', event: 'frozen' });
   await database.query('DELETE FROM voxform_fleet.processes');
   expect(await take('third')).toEqual([]);
 });

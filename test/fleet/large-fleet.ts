@@ -26,13 +26,13 @@ SELECT 'process-' || k, 'host-' || k, k, '0', 8, '{}' FROM generate_series(1, 3)
     const upTo = (last: number) => `(SELECT n, ${addressIn(workspaces)} AS address
   FROM generate_series(${first}, ${Math.min(last, first + AT_ONCE - 1)}) AS n OFFSET 0) AS f`;
     await database.query(WORKSPACES(upTo(workspaces)));
-    for (const rows of [RUNS, PLANS, TERMS, STATES, NOTIFIED])
+    for (const rows of [RUNS, PLANS, TERMS, STATES, DOCUMENTS])
       await database.query(`SET LOCAL session_replication_role = replica; ${rows(upTo(detailed))}`);
   }
   await database.query(PULLS);
   await database.query(`UPDATE voxform_fleet.workspaces SET workspace_id = 'id-1', base_url = 'https://region-1.example.com/api'
 WHERE project = 'clients/client-2' AND workspace = 'production'`);
-  for (const table of ['workspaces', 'runs', 'plans', 'search_terms', 'states', 'notified', 'pulls', 'pull_plans'])
+  for (const table of ['workspaces', 'runs', 'plans', 'search_terms', 'states', 'documents', 'pulls', 'pull_plans'])
     await database.query(`VACUUM ANALYZE voxform_fleet.${table}`);
 }
 
@@ -50,7 +50,7 @@ SELECT address, split_part(address, '/', 1), split_part(split_part(address, ':',
     'seconds', 1.234, 'commit', md5((n / 5000)::text), 'problems', '[]'::jsonb,
     'error', CASE status WHEN 'failed' THEN repeat('GET /api/v1/agents: 503 ', 5) END,
     'labels', jsonb_build_array('team=team-' || n % 500, 'stage=' || split_part(address, ':', 2)),
-    'records', 3, 'applied', '{}'::jsonb, 'doubtful', CASE n % 5000 WHEN 7 THEN 1 ELSE 0 END, 'person', CASE n % 300 WHEN 9 THEN 1 ELSE 0 END,
+    'records', 3, 'applied', '{}'::jsonb, 'at_risk', CASE n % 5000 WHEN 7 THEN 1 ELSE 0 END, 'manual_steps', CASE n % 300 WHEN 9 THEN 1 ELSE 0 END,
     'orphans', CASE n % 400 WHEN 11 THEN 2 ELSE 0 END, 'counts', '{"noop": 3}'::jsonb, 'unknown', '[]'::jsonb,
     'drift', CASE status WHEN 'drifted' THEN '["Agent/a"]'::jsonb ELSE '[]'::jsonb END, 'missing', '[]'::jsonb)) END,
   CASE n % 101 WHEN 5 THEN now() - random() * interval '30 days' END, CASE n % 101 WHEN 5 THEN 'ann' END,
@@ -67,15 +67,14 @@ SELECT address, now() - (random() * 10 + nth * 10) * interval '1 day', 1.5, 'app
   md5((n / 5000)::text), 'process-1', json_build_object('result', 'ok', 'seconds', 1.5, 'records', 3, 'applied', json_build_object('update', 1), 'drift', json_build_array())
 FROM ${batch}, generate_series(9, 0, -1) AS nth`;
 
-/** Plans: open ones, those with remaining changes, and as many decided ones. */
+/** Open plans, and as many decided ones. */
 const PLANS = (
   batch: string,
 ) => `INSERT INTO voxform_fleet.plans (address, id, digest, plan, made_at, state, decided_by, decided_at)
 SELECT address, id, md5(address || id), json_build_object('state', json_build_object('lineage', md5(address), 'salt', md5(address), 'serial', 3),
     'resources', (SELECT json_agg(json_build_object('address', 'Agent/agent-' || k, 'action', 'update', 'id', md5(address || k), 'reason', 'the manifest changed')) FROM generate_series(1, 3) AS k)),
   now() - age, state, CASE state WHEN 'applied' THEN 'ann' END, CASE state WHEN 'applied' THEN now() - age END
-FROM (SELECT address, random() * interval '100 days' AS age, 'left' AS id, 'left' AS state FROM ${batch} WHERE n % 10 = 3 OR n % 100 IN (1, 2, 24, 51, 57)
-UNION ALL SELECT address, random() * interval '1 day', left(md5(address), 12), 'waiting' FROM ${batch} WHERE n % 10 = 3
+FROM (SELECT address, random() * interval '1 day' AS age, left(md5(address), 12) AS id, 'waiting' AS state FROM ${batch} WHERE n % 10 = 3
 UNION ALL SELECT address, random() * interval '100 days', left(md5(address || 'old'), 12), 'applied' FROM ${batch} WHERE n % 10 = 4) AS p`;
 
 const TERMS = (batch: string) => `INSERT INTO voxform_fleet.search_terms (address, resource, term)
@@ -89,9 +88,12 @@ const STATES = (batch: string) => `INSERT INTO voxform_fleet.states (name, write
 SELECT address, md5(address), md5(address), format('{"version": 1, "serial": 3, "lineage": "%s", "orphans": [], "resources": {"Agent/support-line": {"id": "%s",
   "recorded": {"name": "Support line %s"}, "observed": {}, "unobserved": []}}, "workspace_id": "id-%s"}', md5(address), md5(n::text), n, n) FROM ${batch}`;
 
-const NOTIFIED = (batch: string) => `INSERT INTO voxform_fleet.notified (address, key, digest)
-SELECT address, 'search', md5(address) FROM ${batch}
-UNION ALL SELECT address, 'request', '{"kept":{"is":"open"}}' FROM ${batch} WHERE n % 100 = 2`;
+const DOCUMENTS = (batch: string) => `INSERT INTO voxform_fleet.documents (address, kind, digest, document)
+SELECT address, 'search-terms', md5(address), NULL FROM ${batch}
+UNION ALL SELECT address, 'drift-request', NULL, json '{"kept":{"is":"open"}}' FROM ${batch} WHERE n % 100 = 2
+UNION ALL SELECT address, 'remaining-plan', md5(address), json_build_object('state', json_build_object('lineage', md5(address), 'salt', md5(address), 'serial', 3), 'resources',
+  (SELECT json_agg(json_build_object('address', 'Agent/agent-' || k, 'action', 'update', 'id', md5(address || k), 'reason', 'the manifest changed')) FROM generate_series(1, 3) AS k))
+  FROM ${batch} WHERE n % 10 = 3 OR n % 100 IN (1, 2, 24, 51, 57)`;
 
 const PULLS = `INSERT INTO voxform_fleet.pulls (source, number, url, title, author, base, branch, head, is_fork, state, planned_head, planned_at, since)
 SELECT 'source-01', k, 'https://git.example.com/voices-1/pull/' || k, 'Change ' || k, 'ann', 'main', 'change-' || k, md5(k::text), false,

@@ -64,7 +64,7 @@ it('reports a PostgreSQL outage over HTTP, and continues when the database is ba
     await fleet.until(async () => (await codes()).every((code) => code === 200));
   });
   await fleet.write('acme', 'Two.');
-  await fleet.until(() => fleet.told.some(({ report }) => report?.applied[0]?.action === 'update'));
+  await fleet.until(() => fleet.reports.some(({ report }) => report?.applied[0]?.action === 'update'));
   const said = fleet.log.filter((line) => line.includes('database'));
   expect(said.at(-1)).toBe('info the database is available again');
   expect(said.filter((line) => line.startsWith('error cannot use the database')).length).toBeGreaterThan(0);

@@ -125,7 +125,7 @@ describe('faults of a host', () => {
       const before = log.length;
       await cause();
       const found = () => log.slice(before).some((line) => line.includes('cannot read the pull') && text.test(line));
-      await scene.until(found, 'the problem is told');
+      await scene.until(found, 'the problem is shown');
     };
     await goesOn('connections are refused', async () => {
       await problemSaid(/refused/, () => host.away());

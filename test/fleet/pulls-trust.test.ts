@@ -62,7 +62,7 @@ async function writtenIn({ database, emulator }: PullScene): Promise<unknown> {
       'SELECT name, revision, line FROM voxform_fleet.history ORDER BY 1, 2, 3',
       'SELECT id, address, result FROM voxform_fleet.runs ORDER BY id',
       'SELECT address, id, state FROM voxform_fleet.plans ORDER BY 1, 2',
-      'SELECT * FROM voxform_fleet.notified ORDER BY 1, 2',
+      'SELECT * FROM voxform_fleet.documents ORDER BY 1, 2',
     ].map((statement) => database.query(statement)),
   );
   return { rows, writes: emulator.requests.filter(({ method }) => method !== 'GET').length };
@@ -359,7 +359,7 @@ it('validates requests from forks without secrets, environment, commands and pla
     await scene.until(() => host.statuses(head).at(-1)?.state === 'failed', 'the status fails');
     const isTold = async () =>
       (await scene.pull(many.number))?.problem?.includes('21 projects; the maximum is 20') === true;
-    await scene.until(isTold, 'the problem is told');
+    await scene.until(isTold, 'the problem is shown');
   });
 
   await step('a fork cannot remove a policy', async () => {

@@ -396,15 +396,15 @@ it('reports errors of its maintenance queries as readable messages', async () =>
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
   let isAway = false;
-  const told: string[] = [];
+  const messages: string[] = [];
   const query: FleetDatabase['query'] = (...args) =>
     isAway ? Promise.reject(new UserError('it is away', { hint: 'Start it.' })) : database.query(...args);
   const timing = { heartbeat: 30, monitor: 600, expiry: 700 };
-  const queue = await Queue.open({ ...database, query }, timing, (error) => told.push(messageOf(error)));
+  const queue = await Queue.open({ ...database, query }, timing, (error) => messages.push(messageOf(error)));
   onTestFinished(() => queue.close());
   isAway = true;
   await vi.advanceTimersByTimeAsync(60_000);
-  await vi.waitFor(() => expect(told).not.toEqual([]));
-  expect([...new Set(told)]).toEqual(['it is away (Start it.)']);
+  await vi.waitFor(() => expect(messages).not.toEqual([]));
+  expect([...new Set(messages)]).toEqual(['it is away (Start it.)']);
   isAway = false;
 });

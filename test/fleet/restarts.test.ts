@@ -51,7 +51,7 @@ it('uses the last valid manifests after a restart', { tags: ['long'] }, async ()
 
 it('keeps the status of a workspace whose load is stopped', { tags: ['long'] }, async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
-  const { folder, told } = fleet;
+  const { folder, reports } = fleet;
   const emulator = fleet.emulators.get('acme');
   if (emulator === undefined) throw new Error('no platform');
   const file = await readFile(path.join(folder.root, 'fleet.yaml'), 'utf8');
@@ -63,7 +63,7 @@ it('keeps the status of a workspace whose load is stopped', { tags: ['long'] }, 
   await folder.write('acme/voxform.yaml', projectFile(emulator, `secrets: [{ command: ${slow} }]\n`));
   await fleet.until(() => existsSync(started));
   await server.stop('restart');
-  expect(told.at(-1)?.report).toMatchObject({ result: 'interrupted', invalid: undefined });
+  expect(reports.at(-1)?.report).toMatchObject({ result: 'interrupted', invalid: undefined });
   const { workspaces } = await fleet.control.status({ address: acme });
   expect(workspaces).toMatchObject([{ status: 'in-sync', last: { problems: [] } }]);
 });

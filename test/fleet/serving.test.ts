@@ -29,13 +29,13 @@ it('applies every workspace once with several processes, and leaves only table r
   }
   await step('runs requested workspaces immediately', async () => {
     await fleet.control.run(names.map(addressOf), 'ann');
-    await fleet.until(() => fleet.told.length >= 12);
+    await fleet.until(() => fleet.reports.length >= 12);
   });
-  expect(fleet.told.filter(({ report }) => report?.result !== 'ok')).toEqual([]);
+  expect(fleet.reports.filter(({ report }) => report?.result !== 'ok')).toEqual([]);
   await step('a change starts a run', async () => {
     await fleet.write('three', 'Two.');
     await fleet.until(() =>
-      fleet.told.some(({ report }) => report?.applied.some(({ action }) => action === 'update') === true),
+      fleet.reports.some(({ report }) => report?.applied.some(({ action }) => action === 'update') === true),
     );
   });
   const { counts, processes } = await fleet.control.status({});
@@ -48,9 +48,9 @@ it('runs changes found by a fetch without waiting for the next poll', async () =
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
   await before.stop('done');
   await fleet.write('acme', 'Two.');
-  const told = fleet.told.length;
+  const reports = fleet.reports.length;
   await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeatTimeout: 30_000 } });
-  await fleet.until(() => fleet.told.length > told);
+  await fleet.until(() => fleet.reports.length > reports);
 });
 
 it('creates no second state for a workspace whose project switches to another backend', async () => {
@@ -126,8 +126,8 @@ it('enforces the rules of the fleet file, which no project can weaken', async ()
   const project = readFileSync(path.join(fleet.folder.root, 'two/voxform.yaml'), 'utf8');
   await fleet.folder.write('two/voxform.yaml', `${project}${own('false')}\n`);
   await fleet.server();
-  await fleet.until(() => fleet.told.length >= 2);
-  const results = Object.fromEntries(fleet.told.map(({ address, report }) => [address, report]));
+  await fleet.until(() => fleet.reports.length >= 2);
+  const results = Object.fromEntries(fleet.reports.map(({ address, report }) => [address, report]));
   expect(results[addressOf('one')]).toMatchObject({ result: 'ok', applied: [{ action: 'create' }] });
   expect(results[addressOf('two')]).toMatchObject({
     result: 'refused',
@@ -209,7 +209,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
   const { sources } = serverOptions(second.root, { url: fleet.pg.url, home: 'second' });
   await fleet.server({ sources });
   await step('the second fleet runs its other sources and reports this', async () => {
-    await fleet.until(() => fleet.told.some(({ address }) => address === 'other/gamma:test'));
+    await fleet.until(() => fleet.reports.some(({ address }) => address === 'other/gamma:test'));
     expect(await addresses()).toEqual(['other/gamma:test', addressOf('acme')]);
     const conflict = fleet.log.filter((line) => line.includes('need different names'));
     expect(conflict).toEqual([

@@ -86,14 +86,31 @@ DROP TABLE voxform_fleet.comparisons; DROP TABLE voxform_fleet.claims; ALTER TAB
 ALTER TABLE voxform_fleet.sources DROP COLUMN identity, DROP COLUMN wanted, DROP COLUMN fetching, DROP COLUMN pulls_problem, DROP COLUMN pulls_problem_since;
 ALTER TABLE voxform_fleet.workspaces DROP COLUMN checked_before, DROP COLUMN attention, DROP COLUMN labels;
 DROP INDEX voxform_fleet.workspaces_status, voxform_fleet.workspaces_paused, voxform_fleet.workspaces_vanished, voxform_fleet.workspaces_asked,
-  voxform_fleet.workspaces_origin, voxform_fleet.notified_requests, voxform_fleet.plans_ended;
+  voxform_fleet.workspaces_origin, voxform_fleet.documents_requests, voxform_fleet.plans_ended;
+DELETE FROM voxform_fleet.documents; ALTER TABLE voxform_fleet.documents DROP COLUMN document;
+ALTER TABLE voxform_fleet.documents RENAME COLUMN kind TO key; ALTER TABLE voxform_fleet.documents RENAME TO notified;
 DROP TABLE voxform_fleet.freezes; DROP TABLE voxform_fleet.trends; DROP TABLE voxform_fleet.identity_sessions;
 DROP TABLE voxform_fleet.search_terms; DROP TABLE voxform_fleet.pull_plans; DROP TABLE voxform_fleet.pulls; ALTER TABLE voxform_fleet.processes DROP COLUMN sources;
 UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
-  await sql(`INSERT INTO voxform_fleet.states (name, write, generation) VALUES ('voices/a:test', 'w', 'w')`);
-  const before = await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states');
+  const { address } = memberNamed('a');
+  await sql(`INSERT INTO voxform_fleet.states (name, write, generation) VALUES ('${address}', 'w', 'w');
+INSERT INTO voxform_fleet.notified VALUES ('${address}', 'told', '{"drifted": "a"}'), ('${address}', 'request', '{"problem": null}'), ('${address}', 'search', 'abc');
+INSERT INTO voxform_fleet.plans (address, id, digest, plan, state) VALUES ('${address}', 'left', 'l', '{"of": "left"}', 'left'),
+  ('${address}', 'outside', 'o', '{"of": "outside"}', 'outside'), ('${address}', 'p', 'p', '{}', 'waiting')`);
+  const before = await sql('SELECT w.*, s.* FROM voxform_fleet.workspaces w, voxform_fleet.states s');
+  await sql(`UPDATE voxform_fleet.workspaces SET last = last || '{"doubtful": 0, "person": 2}'`);
   await beginAt(database);
-  expect(await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states')).toMatchObject(before);
+  const after = await sql('SELECT w.*, s.* FROM voxform_fleet.workspaces w, voxform_fleet.states s');
+  expect(after).toMatchObject(before);
+  expect(after).toMatchObject([{ attention: 2, last: { at_risk: 0, manual_steps: 2 } }]);
+  expect(await sql('SELECT id FROM voxform_fleet.plans')).toEqual([{ id: 'p' }]);
+  expect(await sql('SELECT kind, digest, document FROM voxform_fleet.documents ORDER BY kind')).toEqual([
+    { kind: 'drift-request', digest: null, document: { problem: null } },
+    { kind: 'external-state', digest: 'o', document: { of: 'outside' } },
+    { kind: 'remaining-plan', digest: 'l', document: { of: 'left' } },
+    { kind: 'reported-events', digest: null, document: { drifted: 'a' } },
+    { kind: 'search-terms', digest: 'abc', document: null },
+  ]);
   const [{ version } = {}] = await sql(`SELECT version FROM voxform_fleet.schema_version WHERE part = 'fleet'`);
   expect(version).toBe(schemaSteps.length);
   expect(await sql(`SELECT to_regclass('voxform_fleet.states_workspace') AS found`)).not.toEqual([{ found: null }]);

@@ -14,8 +14,8 @@ it('finds and counts workspaces by the status and the required actions that each
   (address, source, project, workspace, mode, interval_ms, version, due_at, status, checked_at, checked_before, paused_at, paused_by, vanished_at, last)
 SELECT concat_ws('-', status, age, paused, vanished, found), 'voices', 'p', 'w', 'apply', 30000, 'v', now(), status,
   now() - age * interval '1 second', now() - coalesce(age, 0) * interval '1 second', CASE WHEN paused THEN now() END, CASE WHEN paused THEN 'ann' END,
-  CASE WHEN vanished THEN now() END, (ARRAY['{}', '{"doubtful": 1}', '{"counts": {"unknown": 1}}',
-    '{"missing": [{"address": "Agent/a"}]}', '{"result": "refused"}', '{"person": 1}', '{"orphans": 1}'])[found]::jsonb
+  CASE WHEN vanished THEN now() END, (ARRAY['{}', '{"at_risk": 1}', '{"counts": {"unknown": 1}}',
+    '{"missing": [{"address": "Agent/a"}]}', '{"result": "refused"}', '{"manual_steps": 1}', '{"orphans": 1}'])[found]::jsonb
 FROM unnest(ARRAY['failed', 'invalid', 'waiting', 'drifted', 'pending', 'in-sync', 'never-run']) AS status,
   unnest(ARRAY[NULL, 60, 120]) AS age, unnest(ARRAY[true, false]) AS paused, unnest(ARRAY[true, false]) AS vanished,
   generate_series(1, 7) AS found WHERE (status <> 'never-run') = (age IS NOT NULL) OR status IN ('failed', 'invalid')`);

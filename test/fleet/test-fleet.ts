@@ -30,7 +30,7 @@ interface TestFleetOptions {
   readonly onRequest?: EmulatorOptions['onRequest'];
 }
 
-export interface Told {
+export interface RunReported {
   readonly server: string;
   readonly address: string;
   readonly report: RunReport | undefined;
@@ -51,7 +51,7 @@ export interface TestFleet {
   readonly pg: Database;
   readonly database: FleetDatabase;
   readonly control: FleetControl;
-  readonly told: readonly Told[];
+  readonly reports: readonly RunReported[];
   readonly log: readonly string[];
   server(changes?: Partial<ServeOptions>): Promise<FleetServer>;
   /** Starts a serving process. */
@@ -101,7 +101,7 @@ ${rules}`,
   const at = url?.(pg) ?? pg.url;
   const database = fleetDatabaseAt(at);
   const control = fleetControl(database);
-  const told: Told[] = [];
+  const reports: RunReported[] = [];
   const log: string[] = [];
   const write = (project: string, prompt: string) =>
     folder.write(`${project}/manifests/a.yaml`, agentManifest(`agent-of-${project}`, prompt));
@@ -112,7 +112,7 @@ ${rules}`,
     pg,
     database,
     control,
-    told,
+    reports,
     log,
     write,
     async server(changes) {
@@ -120,7 +120,7 @@ ${rules}`,
       const server = await FleetServer.begin({
         ...serverOptions(folder.root, { url: at, home: String(count), secrets }),
         log: { entry: (level, message) => void log.push(`${level} ${message}`) },
-        onRun: ({ address }, { report }) => void told.push({ server: name, address, report }),
+        onRun: ({ address }, { report }) => void reports.push({ server: name, address, report }),
         ...changes,
       });
       onTestFinished(() => server.stop('test is over'));
@@ -134,7 +134,7 @@ ${rules}`,
         .catch(async (cause: unknown) => {
           const { counts, workspaces } = await control.status({});
           const rows = workspaces.map(({ address, status, last }) => ({ address, status, last }));
-          throw new Error(JSON.stringify({ counts, rows, log, told: told.length }, null, 1), { cause });
+          throw new Error(JSON.stringify({ counts, rows, log, reports: reports.length }, null, 1), { cause });
         });
     },
     async status(address) {

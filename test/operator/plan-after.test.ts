@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { resultsOf } from '../../src/operator/last-run.ts';
-import { isDoubtful, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
+import { isAtRisk, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
 import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
@@ -18,7 +18,7 @@ it.each([
   },
   { reason: 'in sync', more: {}, expected: false },
 ] as const)('lists possible duplicates and lost records: $reason', ({ more, expected }) => {
-  expect(isDoubtful(resource('Agent/a', more))).toBe(expected);
+  expect(isAtRisk(resource('Agent/a', more))).toBe(expected);
 });
 
 it('reports the status of applied resources, and nothing about released ones', () => {

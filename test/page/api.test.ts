@@ -84,7 +84,7 @@ describe('API', () => {
     const plans = JSON.parse((await page.ask(`${WORKSPACE}/plans`)).text).items;
     expect(plans.map(({ id, state }: Record<string, unknown>) => [id, state])).toEqual([
       ['plan-1', 'waiting'],
-      ['left', 'left'],
+      ['remaining', 'remaining'],
     ]);
     const { text } = await page.ask(`${WORKSPACE}/plans/plan-1`);
     const { plan } = JSON.parse(text);

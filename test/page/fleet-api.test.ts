@@ -46,13 +46,13 @@ it("serves the data of a fleet to programs with a user's token", async () => {
   await step('a plan, before and after its approval', async () => {
     const { items } = await get('plans', `${WORKSPACE}/plans`);
     const [{ id }] = items;
-    expect(items).toMatchObject([{ state: 'waiting', summary: { create: 1 } }, { id: 'left' }]);
+    expect(items).toMatchObject([{ state: 'waiting', summary: { create: 1 } }, { id: 'remaining' }]);
     const { plan } = await get('plan', `${WORKSPACE}/plans/${id}`);
     expect(plan.resources).toMatchObject([{ address: 'Agent/agent-of-acme', action: 'create' }]);
     await control.approve(ADDRESS, id, 'ann');
     await until(async () => (await status(ADDRESS)) === 'in-sync');
     expect((await ask(`${WORKSPACE}/plans/${id}`)).status).toBe(404);
-    expect((await get('plan', `${WORKSPACE}/plans/left`)).plan.summary).toMatchObject({ create: 0, noop: 1 });
+    expect((await get('plan', `${WORKSPACE}/plans/remaining`)).plan.summary).toMatchObject({ create: 0, noop: 1 });
   });
   await step('its resources and runs', async () => {
     const { items } = await get('resources', `${WORKSPACE}/resources`);

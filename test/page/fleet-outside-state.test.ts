@@ -28,7 +28,7 @@ it.each([
     timeout: 90_000,
   },
   async (_, state, location) => {
-    const { database, control, told, folder, server, until, status, emulators } = await testFleet({
+    const { database, control, reports, folder, server, until, status, emulators } = await testFleet({
       projects: ['acme'],
       rules: 'workspaces: { "*": { mode: apply, interval: 1h } }',
       agents: ['night'],
@@ -64,12 +64,15 @@ it.each([
     });
     await step('an uneventful run writes none of them again', async () => {
       const kept = () =>
-        database.query(`SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`, ADDRESS);
+        database.query(
+          `SELECT xmin::text FROM voxform_fleet.documents WHERE address = $1 AND kind = 'external-state'`,
+          ADDRESS,
+        );
       const before = await kept();
       expect(before).toHaveLength(1);
-      const runs = told.length;
+      const runs = reports.length;
       await control.run([ADDRESS], 'ann');
-      await until(() => told.length > runs);
+      await until(() => reports.length > runs);
       await until(async () => (await textOf()).includes('requested by <bdi>ann'));
       expect(await kept()).toEqual(before);
     });
@@ -118,7 +121,7 @@ it.each([
     });
     await step('right after a state was moved away, no resource is shown as removed', async () => {
       await control.pause([ADDRESS], { by: 'ann' });
-      await database.query(`DELETE FROM voxform_fleet.plans WHERE address = $1`, ADDRESS);
+      await database.query(`DELETE FROM voxform_fleet.documents WHERE address = $1`, ADDRESS);
       await database.query(
         `INSERT INTO voxform_fleet.states (name, write, generation, state) VALUES ($1, '', '', $2)`,
         ADDRESS,

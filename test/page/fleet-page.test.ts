@@ -167,7 +167,9 @@ it('shows a plan of a fleet, lets approvers approve it, and names the approver',
     expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
     await control.pause(['voices/beta:test'], { by: 'ann' });
     // A run that a policy refused left other changes pending, and no plan of its own.
-    await database.query(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
+    await database.query(
+      `DELETE FROM voxform_fleet.documents WHERE address = 'voices/beta:test' AND kind = 'remaining-plan'`,
+    );
     const { text } = await get(beta, cookie);
     expect(text).toContain('1 to create');
     expect(text).toContain('after it is resumed');
@@ -376,10 +378,10 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { tags: ['long'] }, a
       `UPDATE voxform_fleet.workspaces SET status = 'pending', last = $1::jsonb WHERE address LIKE '${where}'`,
       last,
     );
-  await needs('{"person": 1, "counts": {"unknown": 1}}', '%0999_:%');
-  await needs('{"person": 1, "doubtful": 1, "counts": {"blocked": 1}}', '%09999:%');
+  await needs('{"manual_steps": 1, "counts": {"unknown": 1}}', '%0999_:%');
+  await needs('{"manual_steps": 1, "at_risk": 1, "counts": {"blocked": 1}}', '%09999:%');
   await needs('{"missing": [{"address": "Agent/a"}]}', '%01___:%');
-  await needs('{"person": 1, "counts": {"manual": 1}}', '%02___:%');
+  await needs('{"manual_steps": 1, "counts": {"manual": 1}}', '%02___:%');
   await needs('{"result": "refused", "hold": "policy"}', '%03___:%');
   // A slow overview is renewed after its response.
   await expect.poll(statuses).toEqual(['pending', 'failed', 'waiting', 'drifted']);

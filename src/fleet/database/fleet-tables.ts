@@ -20,7 +20,7 @@ export const FLEET_TABLES = [
   'plans',
   'runs',
   'processes',
-  'notified',
+  'documents',
   'tokens',
   'sessions',
   'identity_sessions',
@@ -330,6 +330,35 @@ CREATE INDEX plans_ended ON plans (coalesce(decided_at, made_at)) WHERE state IN
     statements: `ALTER TABLE freezes ADD COLUMN telling text;
 COMMENT ON COLUMN freezes.told IS 'The last event that the webhooks of the fleet received: frozen or resumed.';
 COMMENT ON COLUMN freezes.telling IS 'The last event that a process began to send to them, and the id of the process.'`,
+  },
+  {
+    compatibleFrom: 17,
+    statements: `ALTER TABLE notified RENAME TO documents;
+ALTER TABLE documents RENAME COLUMN key TO kind;
+ALTER TABLE documents ALTER COLUMN digest DROP NOT NULL, ADD COLUMN document json;
+COMMENT ON TABLE documents IS 'What the runs of a workspace stored, besides saved plans. The plan of the remaining actions and the summary of a state elsewhere have a digest.';
+UPDATE documents SET kind = 'search-terms' WHERE kind = 'search';
+UPDATE documents SET kind = CASE kind WHEN 'told' THEN 'reported-events' ELSE 'drift-request' END, digest = NULL,
+  document = coalesce(digest::json->'both', digest::json)
+WHERE kind IN ('told', 'request');
+INSERT INTO documents (address, kind, digest, document)
+SELECT address, CASE state WHEN 'left' THEN 'remaining-plan' ELSE 'external-state' END, digest, plan FROM plans WHERE state IN ('left', 'outside');
+DELETE FROM plans WHERE state IN ('left', 'outside');
+COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied';
+ALTER TABLE freezes RENAME COLUMN told TO reported;
+ALTER TABLE freezes RENAME COLUMN telling TO reporting;
+DROP INDEX notified_requests;
+CREATE INDEX documents_requests ON documents (address) WHERE kind = 'drift-request';
+ALTER TABLE workspaces DROP COLUMN attention;
+UPDATE workspaces SET last = last - '{doubtful,person}'::text[] || jsonb_build_object('at_risk', last->'doubtful', 'manual_steps', last->'person')
+WHERE last ? 'doubtful';
+ALTER TABLE workspaces ADD COLUMN attention smallint NOT NULL GENERATED ALWAYS AS (
+  CASE WHEN jsonb_path_exists(last, '$ ? (@.violations.deny > 0 || @.violations.warn > 0)') THEN 8 ELSE 0 END
+  + CASE WHEN jsonb_path_exists(last, '$ ? (@.at_risk > 0 || @.counts.unknown > 0 || exists(@.missing[0]))') THEN 4 ELSE 0 END
+  + CASE WHEN jsonb_path_exists(last, '$ ? (@.manual_steps > 0 || @.orphans > 0)') THEN 2 ELSE 0 END
+  + CASE WHEN jsonb_path_exists(last, '$ ? (@.result == "refused")') THEN 1 ELSE 0 END) STORED;
+COMMENT ON COLUMN workspaces.attention IS 'Bits: 8 violations, 4 missing records or records at risk, 2 orphans or manual steps, 1 refused.';
+CREATE INDEX workspaces_attention ON workspaces (attention, address) WHERE attention > 0`,
   },
 ];
 

@@ -8,8 +8,8 @@ import { storableJson } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
-import { storeValue } from './notified-rows.ts';
-import { type ExternalState, LEFT, lockRows, OUTSIDE, type RunRow } from './run-rows.ts';
+import { storeDocument } from './document-rows.ts';
+import { type ExternalState, lockRows, type RunRow } from './run-rows.ts';
 import { replaceSearchTerms, type SearchText } from './search-terms.ts';
 import { addRunCounts } from './trend-rows.ts';
 
@@ -37,7 +37,7 @@ export interface FinishedRun {
     | { readonly is: 'unnecessary' }
     | undefined;
   /** The plan of the remaining actions; undefined if it has no resources or is unknown. It shares its texts with other plans until it is stored. */
-  readonly left: { readonly digest: string; readonly document: object } | undefined;
+  readonly remaining: { readonly digest: string; readonly document: object } | undefined;
   /** The summary of a state outside the fleet's database. */
   readonly external: { readonly digest: string; readonly state: ExternalState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
@@ -86,19 +86,18 @@ export async function storeFinishedRuns(
     for (const run of stored) {
       await storePlan(statements, run);
       if (run.isChecked) {
-        const { row, left, external } = run;
-        const { address } = row;
-        await storeDocument(statements, { address, id: LEFT, storedDigest: row.left, current: left });
-        const current = external && { digest: external.digest, document: external.state };
-        await storeDocument(statements, { address, id: OUTSIDE, storedDigest: row.externalDigest, current });
+        const { row, remaining, external } = run;
+        const state = external && { digest: external.digest, document: external.state };
+        if (remaining?.digest !== row.remainingDigest)
+          await storeDocument(statements, row.address, 'remaining-plan', remaining);
+        if (state?.digest !== row.externalDigest) await storeDocument(statements, row.address, 'external-state', state);
       }
       const { row, request, search } = run;
       if (search !== undefined) {
         await replaceSearchTerms(statements, row.address, search.texts);
-        await storeValue(statements, row.address, { key: 'search', value: search.digest });
+        await storeDocument(statements, row.address, 'search-terms', { digest: search.digest });
       }
-      if (request !== undefined)
-        await storeValue(statements, row.address, { key: 'request', value: storableJson(request) });
+      if (request !== undefined) await storeDocument(statements, row.address, 'drift-request', { document: request });
     }
     const records = stored.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.query(ADD_RUNS, storableJson(records.map(recordOf)));
@@ -198,33 +197,6 @@ WHERE p.state IN ('stale', 'applied')`,
     plan.id,
     plan.digest,
     storableJson(plan.document),
-  );
-}
-
-interface StoredDocument {
-  readonly address: string;
-  readonly id: typeof LEFT | typeof OUTSIDE;
-  readonly storedDigest: string | undefined;
-  readonly current: { readonly digest: string; readonly document: unknown } | undefined;
-}
-
-/** Stores the current document if it has changed. If there is no current document, deletes the stored document. */
-async function storeDocument(
-  { query }: FleetStatements,
-  { address, id, storedDigest, current }: StoredDocument,
-): Promise<void> {
-  if (current?.digest === storedDigest) return;
-  if (current === undefined) {
-    await query(`DELETE FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
-    return;
-  }
-  await query(
-    `INSERT INTO ${S}.plans (address, id, digest, plan, state) VALUES ($1, $2, $3, $4::json, $2)
-ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
-    address,
-    id,
-    current.digest,
-    storableJson(current.document),
   );
 }
 

@@ -77,20 +77,20 @@ interface FreezeEvent {
 const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
 /** Returns the SQL condition that a live process is sending the notifications of an event. */
-const isBeingTold = (event: string): string =>
-  `EXISTS (SELECT FROM ${S}.processes p WHERE NOT (${IS_DEAD}) AND telling = ${event} || ' ' || p.id)`;
+const isBeingReported = (event: string): string =>
+  `EXISTS (SELECT FROM ${S}.processes p WHERE NOT (${IS_DEAD}) AND reporting = ${event} || ' ' || p.id)`;
 
 /**
  * Assigns to a process the freeze events whose notifications were not delivered, oldest first, except those that another live process is
- * sending. The caller must send them, and then call `storeToldFreeze`.
+ * sending. The caller must send them, and then call `storeReportedFreeze`.
  */
 export async function takeFreezeEvents({ query }: FleetStatements, process: string): Promise<readonly FreezeEvent[]> {
   const rows = await query(
-    `WITH news AS (SELECT *, ${isBeingTold("'frozen'")} AS is_begun FROM ${S}.freezes
-  WHERE told IS DISTINCT FROM ${LAST_EVENT} AND NOT ${isBeingTold(LAST_EVENT)} FOR UPDATE),
-taken AS (UPDATE ${S}.freezes SET telling = CASE WHEN news.ended_at IS NULL THEN 'frozen ' ELSE 'resumed ' END || $1
+    `WITH news AS (SELECT *, ${isBeingReported("'frozen'")} AS is_begun FROM ${S}.freezes
+  WHERE reported IS DISTINCT FROM ${LAST_EVENT} AND NOT ${isBeingReported(LAST_EVENT)} FOR UPDATE),
+taken AS (UPDATE ${S}.freezes SET reporting = CASE WHEN news.ended_at IS NULL THEN 'frozen ' ELSE 'resumed ' END || $1
   FROM news WHERE news.id = freezes.id)
-SELECT id::text, 'frozen' AS event, at, by, because FROM news WHERE told IS NULL AND NOT is_begun
+SELECT id::text, 'frozen' AS event, at, by, because FROM news WHERE reported IS NULL AND NOT is_begun
 UNION ALL SELECT id::text, 'resumed', ended_at, ended_by, because FROM news WHERE ended_at IS NOT NULL ORDER BY at`,
     process,
   );
@@ -98,9 +98,13 @@ UNION ALL SELECT id::text, 'resumed', ended_at, ended_by, because FROM news WHER
 }
 
 /** Stores that the notifications of an event were delivered, so that no process sends them again. */
-export async function storeToldFreeze(
+export async function storeReportedFreeze(
   { query }: FleetStatements,
   { id, event }: Pick<FreezeEvent, 'id' | 'event'>,
 ): Promise<void> {
-  await query(`UPDATE ${S}.freezes SET told = $2 WHERE id = $1::bigint AND told IS DISTINCT FROM 'resumed'`, id, event);
+  await query(
+    `UPDATE ${S}.freezes SET reported = $2 WHERE id = $1::bigint AND reported IS DISTINCT FROM 'resumed'`,
+    id,
+    event,
+  );
 }

@@ -12,9 +12,10 @@ import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { documentOf } from './document-rows.ts';
 import { IS_ACTIVE } from './member-rows.ts';
 import { IS_DEAD } from './process-rows.ts';
-import { type ExternalState, LEFT, OUTSIDE } from './run-rows.ts';
+import type { ExternalState } from './run-rows.ts';
 import { beginsWith } from './search-terms.ts';
 import { IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, sqlOf } from './status-rows.ts';
 
@@ -218,18 +219,18 @@ export async function currentPlans(
   address: string,
 ): Promise<{
   readonly saved: { readonly id: string; readonly madeAt: Date; readonly plan: Json } | undefined;
-  readonly left: Json | undefined;
+  readonly remaining: Json | undefined;
 }> {
-  const rows = await query(
-    `SELECT p.id, p.made_at, p.plan FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
-WHERE p.address = $1 AND (p.state IN ('waiting', 'approved', '${LEFT}') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
-ORDER BY p.state = 'rejected'`,
+  const [row] = await query(
+    `SELECT p.id, p.made_at, p.plan, ${documentOf('w.address', 'remaining-plan')} AS remaining FROM ${S}.workspaces w
+LEFT JOIN ${S}.plans p ON p.address = w.address AND (p.state IN ('waiting', 'approved') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
+WHERE w.address = $1 ORDER BY p.state = 'rejected' LIMIT 1`,
     address,
   );
-  const saved = rows.find(({ id }) => id !== LEFT);
+  const isSaved = row !== undefined && row.id !== null;
   return {
-    saved: saved && { id: String(saved.id), madeAt: saved.made_at as Date, plan: saved.plan as Json },
-    left: rows.find(({ id }) => id === LEFT)?.plan as Json | undefined,
+    saved: isSaved ? { id: String(row.id), madeAt: row.made_at as Date, plan: row.plan as Json } : undefined,
+    remaining: (row?.remaining ?? undefined) as Json | undefined,
   };
 }
 
@@ -257,7 +258,7 @@ interface StoredState {
 /** Returns the state of a workspace and its history. */
 export async function storedState({ query }: FleetStatements, address: string): Promise<StoredState> {
   const [row] = await query(
-    `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS external,
+    `SELECT ${documentOf('$1', 'external-state')} AS external,
   (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS holder,
   ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
     address,
@@ -308,6 +309,7 @@ export async function workspaceVersion({ query }: FleetStatements, address: stri
   const [row] = await query(
     `SELECT md5(json_build_array(${SHOWN_STATUS}, ${IS_STALE}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
+  (SELECT json_agg(json_build_array(kind, digest) ORDER BY kind) FROM ${S}.documents d WHERE d.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
   (SELECT json_agg(json_build_array(resource, asked_at, until) ORDER BY resource) FROM ${S}.comparisons c WHERE c.address = w.address),
   (SELECT revision FROM ${S}.states s WHERE s.name = w.address), ${FREEZES})::text) AS version FROM ${S}.workspaces w WHERE address = $1`,

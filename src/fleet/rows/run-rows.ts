@@ -10,6 +10,7 @@ import type { FleetMember } from '../member.ts';
 import type { ClaimedJob, QueuedRun } from '../queue.ts';
 import { groupsOf } from '../slots.ts';
 import { conflictColumns, conflictOf } from './claim-rows.ts';
+import { joinDocument } from './document-rows.ts';
 
 export type RequestReason = 'changed' | 'requested' | 'approved';
 
@@ -29,7 +30,7 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly isHeldByFreeze: boolean;
   readonly rejected: readonly string[];
   /** The digest of the stored plan of the remaining actions. */
-  readonly left: string | undefined;
+  readonly remainingDigest: string | undefined;
   /** The digest of the summary of a state outside the fleet's database. */
   readonly externalDigest: string | undefined;
   /** The lineage and salt for the first state, if the current plan was made before a state existed. They keep the plan valid. */
@@ -50,10 +51,6 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
 }
 
 const S = FLEET_SCHEMA;
-/** The id and the state of the row in `plans` with the plan of the remaining actions. */
-export const LEFT = 'left';
-/** The id and the state of the row in `plans` with the summary of a state outside the fleet's database. */
-export const OUTSIDE = 'outside';
 
 export interface ExternalState extends Pick<StateDocument, 'orphans'> {
   /** The location of the state in messages. */
@@ -70,15 +67,15 @@ export async function rowsToRun(
     `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing, w.last->>'hold' AS hold,
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   ${conflictColumns({ address: 'w.address', workspaceId: 'w.workspace_id', baseUrl: 'w.base_url' })},
-  ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest, s.digest AS outside_digest,
-  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request, t.digest AS search_digest
+  ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS remaining_digest, s.digest AS external_digest,
+  p.decided_by, coalesce(p.plan, l.document)->'state' AS planned_state, n.document AS request, t.digest AS search_digest
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
 LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
-LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'
-LEFT JOIN ${S}.plans s ON s.address = w.address AND s.id = '${OUTSIDE}'
-LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = 'request'
-LEFT JOIN ${S}.notified t ON t.address = w.address AND t.key = 'search'`,
+${joinDocument('l', 'remaining-plan')}
+${joinDocument('s', 'external-state')}
+${joinDocument('n', 'drift-request')}
+${joinDocument('t', 'search-terms')}`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -108,11 +105,11 @@ function rowOf(row: DatabaseRow): RunRow {
     openPlan: text('plan_id'),
     isHeldByFreeze: row.hold === 'frozen',
     rejected: row.rejected as string[],
-    left: text('left_digest'),
-    externalDigest: text('outside_digest'),
+    remainingDigest: text('remaining_digest'),
+    externalDigest: text('external_digest'),
     fresh: freshStateOf(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
-    request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),
+    request: (row.request ?? undefined) as RequestMemory | undefined,
     searchDigest: text('search_digest'),
     readAt: String(row.read_at),
     lateness: Number(row.lateness),

@@ -61,14 +61,14 @@ export function sqlOf(status: WorkspaceStatus): StatusSql {
 }
 
 /** The bits of the column `attention`. */
-const ATTENTION = { violations: 8, records: 4, person: 2, refused: 1 } as const;
+const ATTENTION = { violations: 8, records: 4, steps: 2, refused: 1 } as const;
 const hasAttention = (reason: keyof typeof ATTENTION) => `attention > 0 AND attention & ${ATTENTION[reason]} > 0`;
 
 /** The SQL conditions for workspaces that need attention, by reason. */
 export const NEEDS: Readonly<Record<Need, string>> = {
   records: hasAttention('records'),
   refused: `${hasAttention('refused')} AND ${SHOWN_STATUS} NOT IN ('failed', 'invalid', 'paused', 'vanished')`,
-  steps: `${hasAttention('person')} AND ${SHOWN_STATUS} IN ('in-sync', 'pending')`,
+  steps: `${hasAttention('steps')} AND ${SHOWN_STATUS} IN ('in-sync', 'pending')`,
 };
 
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
@@ -115,9 +115,9 @@ export interface FleetFigures {
 export async function fleetFigures(statements: FleetStatements): Promise<FleetFigures> {
   const [queued, frozen] = await Promise.all([queuedLateness(statements), currentFreeze(statements)]);
   const [row = {}] = await statements.query(`SELECT now() AS at, w.*, a.*,
-  (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
-    THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
-    FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
+  (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN document->>'problem' IS NULL
+    THEN coalesce(document->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
+    FROM ${S}.documents WHERE kind = 'drift-request' GROUP BY 1) r) AS requests,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${IS_REMOVED}, 'warnings', coalesce(warnings::jsonb, '[]') || (SELECT coalesce(jsonb_agg(format(
       'Process %s on %s is waiting, because it uses this name for another source: %s', p.pid, p.host, p.sources->>s.name) ORDER BY p.since), '[]')
@@ -193,7 +193,7 @@ ORDER BY array_position($3::text[], shown), ${URGENCY}, address`,
 }
 
 /** The SQL sort order: first workspaces with records that may be lost or duplicated, then workspaces that need manual work. */
-const URGENCY = `attention & ${ATTENTION.records + ATTENTION.person} DESC`;
+const URGENCY = `attention & ${ATTENTION.records + ATTENTION.steps} DESC`;
 
 async function mostUrgent(
   { query }: FleetStatements,

@@ -47,11 +47,11 @@ const paused = describedObject('The pause; null if runs are not paused.', {
 const seconds = z.number();
 
 const planState = z
-  .enum(['waiting', 'approved', 'rejected', 'left'])
-  .describe('`left` is not a saved plan, but the changes and manual steps that remained after the last run.');
+  .enum(['waiting', 'approved', 'rejected', 'remaining'])
+  .describe('`remaining` is not a saved plan, but the changes and manual steps that remained after the last run.');
 
 const planRow = describedObject('A plan in a list.', {
-  id: z.string().describe('The prefix of the plan digest, or `left`.'),
+  id: z.string().describe('The prefix of the plan digest, or `remaining`.'),
   state: planState,
   made_at: timeOrNull('The time when the plan was made.'),
   decided_by: z.string().nullable().describe('The person who approved or rejected the plan.'),

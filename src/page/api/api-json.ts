@@ -108,7 +108,13 @@ export function plansJson({ saved, remaining, checkedAt, shown }: WorkspaceDetai
     });
   }
   if (remaining !== undefined)
-    plans.push({ id: 'left', state: 'left', made_at: iso(checkedAt), decided_by: null, ...planJson(remaining) });
+    plans.push({
+      id: 'remaining',
+      state: 'remaining',
+      made_at: iso(checkedAt),
+      decided_by: null,
+      ...planJson(remaining),
+    });
   return plans;
 }
 

@@ -120,7 +120,7 @@ it.each([
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
   if (isKnown) await applyAndStop(fleet, 2);
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
-  const before = fleet.told.length;
+  const before = fleet.reports.length;
   await fleet.server({
     timing: { tick: 20, beat: 200, heartbeatTimeout: 30_000, startTimeout: 500 },
     sources: {
@@ -131,8 +131,8 @@ it.each([
       },
     },
   });
-  await fleet.until(() => fleet.told.length > before);
-  expect(fleet.told.slice(before).map(({ address }) => address)).toEqual([acme]);
+  await fleet.until(() => fleet.reports.length > before);
+  expect(fleet.reports.slice(before).map(({ address }) => address)).toEqual([acme]);
 });
 
 it('leaves workspaces of sources outside its fleet file to other processes', async () => {
@@ -147,9 +147,9 @@ it('leaves workspaces of sources outside its fleet file to other processes', asy
   await fleet.until(async () => (await fleet.status(acme)) === 'pending');
   for (let runs = 2; runs < 6; runs++) {
     await fleet.control.run([acme], 'ann');
-    await fleet.until(() => fleet.told.length >= runs);
+    await fleet.until(() => fleet.reports.length >= runs);
   }
-  expect(fleet.told.filter(({ server }) => server === 'server 1')).toEqual([]);
+  expect(fleet.reports.filter(({ server }) => server === 'server 1')).toEqual([]);
   await other.stop('over');
 });
 
@@ -175,7 +175,7 @@ it('reports a project in two sources identically, whichever process knows both',
   const others = 'others/acme:test';
   const errorOf = async (address: string) =>
     JSON.stringify((await fleet.control.status({ address })).workspaces[0]?.last);
-  await fleet.until(() => fleet.told.some(({ address }) => address === others));
+  await fleet.until(() => fleet.reports.some(({ address }) => address === others));
   await fleet.control.run([acme], 'ann');
   await fleet.until(async () => (await fleet.status(acme)) === 'failed');
   for (const address of [acme, others]) {
@@ -197,7 +197,7 @@ it('removes the workspaces of a source that no fleet file names, until one names
   );
   await fleet.server();
   const others = 'others/acme:test';
-  await fleet.until(() => fleet.told.some(({ address }) => address === others));
+  await fleet.until(() => fleet.reports.some(({ address }) => address === others));
   await fleet.until(async () => (await fleet.status(others)) !== 'never-run');
   expect(await fleet.status(acme)).toBe('vanished');
   const [run] = (await fleet.control.status({ address: others })).workspaces;

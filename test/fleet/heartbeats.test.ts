@@ -30,13 +30,13 @@ it('continues with a run that started while the response to a heartbeat was in f
   await fleet.server({ database, timing: { tick: 50, beat: 100, heartbeatTimeout: 600_000 } });
   await fleet.until(async () => (await fleet.control.status({})).counts['in-sync'] === 2);
   for (const emulator of fleet.emulators.values()) emulator.setBehaviour({ latencyMs: 1000 });
-  const before = fleet.told.length;
+  const before = fleet.reports.length;
 
   isHolding = true;
   await fleet.control.run([ACME], 'ann');
   await held.promise;
   await fleet.control.run([GLOBEX], 'ann');
   await begun.promise;
-  await fleet.until(() => fleet.told.length === before + 2);
-  expect(fleet.told.slice(before).map(({ report }) => report?.result)).toEqual(['ok', 'ok']);
+  await fleet.until(() => fleet.reports.length === before + 2);
+  expect(fleet.reports.slice(before).map(({ report }) => report?.result)).toEqual(['ok', 'ok']);
 });
