@@ -6,7 +6,7 @@ import { WorkspacesRequest } from '../../src/editor/extension-requests.ts';
 import { start, temporaryFolder, voxform } from '../cli/voxform-process.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
-import { TestEditor, told } from './test-editor.ts';
+import { messagesOf, TestEditor } from './test-editor.ts';
 
 const some = ({ length }: readonly unknown[]): boolean => length > 0;
 const none = ({ length }: readonly unknown[]): boolean => length === 0;
@@ -33,7 +33,7 @@ describe('voxform lsp', () => {
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('voxform.yaml', await readFile(path.join(folder.root, 'voxform.yaml'), 'utf8'));
     const files = ['voxform.yaml', 'manifests/a.yaml', 'manifests/b.yaml', 'manifests/broken.yaml', 'other/stray.yaml'];
-    const all = () => files.flatMap((file) => told(editor.shown(file)).map((text) => `${file}:${text}`));
+    const all = () => files.flatMap((file) => messagesOf(editor.shown(file)).map((text) => `${file}:${text}`));
     await editor.until(() => all().length === validated.length);
     expect(all().toSorted()).toEqual(validated.toSorted());
   });
@@ -42,7 +42,7 @@ describe('voxform lsp', () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
-    expect(told(await editor.diagnostics('manifests/a.yaml', some))).toEqual([
+    expect(messagesOf(await editor.diagnostics('manifests/a.yaml', some))).toEqual([
       '6:3  unknown field "nmae"; did you mean "name"?',
     ]);
     await editor.type('manifests/a.yaml', `${agent}  x: [`);
@@ -58,7 +58,7 @@ describe('voxform lsp', () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent, 'manifests/n.yaml': number });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/n.yaml', number);
-    expect(told(await editor.diagnostics('manifests/n.yaml', some))).toEqual([
+    expect(messagesOf(await editor.diagnostics('manifests/n.yaml', some))).toEqual([
       '4:59  no manifest declares Agent/dya; did you mean "Agent/day"?',
     ]);
     await editor.show('manifests/a.yaml', 'kind: [');
@@ -70,7 +70,7 @@ describe('voxform lsp', () => {
     await using folder = await editedProject({ 'manifests/a.yaml': manifest });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', manifest);
-    expect(told(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('no such file');
+    expect(messagesOf(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('no such file');
     await folder.write('prompts/other.md', '');
     await editor.show('prompts/day.md', 'Be kind.');
     await editor.diagnostics('manifests/a.yaml', none);
@@ -90,8 +90,8 @@ describe('voxform lsp', () => {
     await editor.show('outside.yaml', misspelt);
     await editor.show('one/manifests/a.yaml', misspelt);
     await editor.show('two/manifests/a.yaml', misspelt.replace('nmae', 'nama'));
-    expect(told(await editor.diagnostics('one/manifests/a.yaml', some)).join()).toContain('"nmae"');
-    expect(told(await editor.diagnostics('two/manifests/a.yaml', some)).join()).toContain('"nama"');
+    expect(messagesOf(await editor.diagnostics('one/manifests/a.yaml', some)).join()).toContain('"nmae"');
+    expect(messagesOf(await editor.diagnostics('two/manifests/a.yaml', some)).join()).toContain('"nama"');
     expect(editor.shown('outside.yaml')).toEqual([]);
     expect(editor.messages).toEqual([]);
   });
@@ -207,7 +207,7 @@ describe('voxform lsp', () => {
       'fleet/fleet.yaml',
       'version: 1\nsources: { a: { path: /x } }\nworkspaces: { "b/*": { mode: report } }\n',
     );
-    expect(told(await editor.diagnostics('fleet/fleet.yaml', some))).toEqual([
+    expect(messagesOf(await editor.diagnostics('fleet/fleet.yaml', some))).toEqual([
       '3:15  unknown source "b"; did you mean "a"?',
     ]);
   });
@@ -294,14 +294,14 @@ describe('voxform lsp', () => {
     await editor.type('rules.yaml', rules('fresh').replace('spec.name', 'spec.nmae'));
     await editor.type('voice/manifests/a.yaml', `${agent}\n`);
     await editor.diagnostics('voice/manifests/a.yaml', none);
-    expect(told(await editor.diagnostics('rules.yaml', some)).join()).toContain('unknown field "nmae"');
+    expect(messagesOf(await editor.diagnostics('rules.yaml', some)).join()).toContain('unknown field "nmae"');
   });
 
   it('accepts a text of 10 MB, and reports that a manifest must not be so large', { tags: ['long'] }, async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', `${agent}# ${'x'.repeat(10_000_000)}\n`);
-    expect(told(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('more than 1 MiB');
+    expect(messagesOf(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('more than 1 MiB');
     await editor.type('manifests/a.yaml', agent);
     await editor.diagnostics('manifests/a.yaml', none);
   });

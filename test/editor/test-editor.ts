@@ -187,6 +187,6 @@ function serveHere(folder: string, { args = [], env = {} }: EditorOptions): Serv
 }
 
 /** Returns the messages with lines and columns from 1, as `validate` prints them. */
-export function told(diagnostics: readonly Diagnostic[]): string[] {
+export function messagesOf(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(({ range: { start }, message }) => `${start.line + 1}:${start.character + 1}  ${message}`);
 }

@@ -5,7 +5,7 @@ import { CodeLensRequest } from 'vscode-languageserver-protocol/node';
 import { TopicRequest, WorkspacesRequest } from '../../src/editor/extension-requests.ts';
 import { selfSigned } from '../platform/connect-proxy.ts';
 import { editedProject, projectText } from './edited-project.ts';
-import { TestEditor, told } from './test-editor.ts';
+import { messagesOf, TestEditor } from './test-editor.ts';
 
 const agentWithPrompt = (name: string, text: string) => `apiVersion: voxform/v1
 kind: Agent
@@ -45,8 +45,8 @@ describe('a text file to which manifests refer with $file', () => {
     await using editor = await TestEditor.open(folder.root);
     await editor.show('long.txt', files['long.txt']);
     const shown = await editor.diagnostics('long.txt', ({ length }) => length > 0);
-    expect(told(shown)).toEqual([expect.stringContaining('255')]);
-    expect(told(editor.shown('manifests/all.yaml'))).toHaveLength(1);
+    expect(messagesOf(shown)).toEqual([expect.stringContaining('255')]);
+    expect(messagesOf(editor.shown('manifests/all.yaml'))).toHaveLength(1);
   });
 });
 

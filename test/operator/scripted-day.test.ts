@@ -85,7 +85,7 @@ function promptOf(emulator: Emulator, name: string): unknown {
 interface Day extends AsyncDisposable {
   readonly emulator: Emulator;
   readonly folder: Folder;
-  readonly told: readonly { readonly event: string; readonly text: string }[];
+  readonly sent: readonly { readonly event: string; readonly text: string }[];
   /** Starts a watch of the folder. */
   start(args: readonly string[], place?: 'a process'): RunningWatch;
 }
@@ -98,12 +98,12 @@ async function day(): Promise<Day> {
     'manifests/a.yaml': agentManifest('reception'),
     'manifests/b.yaml': `${webhookManifest('calls', 'https://hooks.example.com/calls')}`,
   });
-  const told: { readonly event: string; readonly text: string }[] = [];
+  const sent: { readonly event: string; readonly text: string }[] = [];
   const chat = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (more: string) => (text += more));
     request.on('end', () => {
-      told.push(JSON.parse(text) as (typeof told)[number]);
+      sent.push(JSON.parse(text) as (typeof sent)[number]);
       response.end();
     });
   });
@@ -113,7 +113,7 @@ async function day(): Promise<Day> {
   return {
     emulator,
     folder,
-    told,
+    sent,
     start(args, place) {
       const watch = new RunningWatch(args, {
         cwd: folder.root,
@@ -147,11 +147,11 @@ async function stopped(watch: RunningWatch): Promise<void> {
   expect(await watch.ended).toMatchObject({ code: 0, stdout: '' });
 }
 
-const eventsOf = ({ told }: Day): string[] => [...new Set(told.map(({ event }) => event))].sort();
+const eventsOf = ({ sent }: Day): string[] => [...new Set(sent.map(({ event }) => event))].sort();
 
 it('converges after edits and drift, also while the manifests are invalid', async () => {
   await using begun = await begunDay('a process');
-  const { emulator, folder, watch, url, told } = begun;
+  const { emulator, folder, watch, url, sent } = begun;
   await step('the first run applies everything', async () => {
     expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -200,7 +200,7 @@ it('converges after edits and drift, also while the manifests are invalid', asyn
   await stopped(watch);
   await expectConverged(folder.root);
   expect(eventsOf(begun)).toEqual(['changes', 'drift', 'failure']);
-  expect(told.filter(({ text }) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
+  expect(sent.filter(({ text }) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
 });
 
 it('applies hundreds of files that a checkout writes at once in a few runs', async () => {
@@ -281,7 +281,7 @@ it('creates no duplicate after a kill during an apply', async () => {
 
 it('releases a removed resource after the debounce, and continues after a restart', async () => {
   await using begun = await begunDay();
-  const { folder, watch, told } = begun;
+  const { folder, watch, sent } = begun;
   await step('a manifest is deleted: its resource is released after the debounce', async () => {
     await rm(path.join(folder.root, 'manifests/b.yaml'));
     await watch.until('held', ({ why }) => why === 'leaving');
@@ -298,7 +298,7 @@ it('releases a removed resource after the debounce, and continues after a restar
     expect(await reports.ended).toMatchObject({ code: 0 });
   });
 
-  expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
+  expect(sent.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
 });
 
 it('follows a branch through invalid commits and rewritten history', async () => {

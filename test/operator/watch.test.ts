@@ -225,16 +225,16 @@ describe('watch', () => {
     const before = writes();
     await write(agents(2, 'Two.'));
     const events = new NotificationEvents();
-    const told = [];
+    const reported = [];
     for (let count = 0; count < 2; count++) {
       const report = await run();
       expect(report).toMatchObject({ result: 'refused', hold: { reason: 'policy' }, applied: [] });
-      told.push(...events.eventsOf(report)(notifyEvents));
+      reported.push(...events.eventsOf(report)(notifyEvents));
     }
     const message = 'nothing is applied: denied by kind (Agent/a0, Agent/a1)';
     expect(writes()).toBe(before);
     expect(said.filter((each) => each.includes(message))).toHaveLength(1);
-    expect(told.map(({ event, values }) => [event, values.text])).toEqual([
+    expect(reported.map(({ event, values }) => [event, values.text])).toEqual([
       ['failure', expect.stringContaining(message)],
     ]);
     expect(statusJson(watch.status, 'x', 'apply')).toMatchObject({ last_run: { held: { why: 'policy', message } } });
@@ -365,10 +365,10 @@ describe('watch', () => {
     await using made = await bench(agents(1, 'One.'));
     const { start, run, write, emulator, said, writes } = made;
     const events = new NotificationEvents();
-    const told: unknown[] = [];
-    const runTelling = async () => {
+    const reported: unknown[] = [];
+    const runAndReport = async () => {
       const report = await run();
-      told.push(...events.eventsOf(report)(notifyEvents));
+      reported.push(...events.eventsOf(report)(notifyEvents));
       return report;
     };
 
@@ -383,7 +383,7 @@ describe('watch', () => {
     }
 
     async function findTheirRecordsMissing(): Promise<void> {
-      const report = await runTelling();
+      const report = await runAndReport();
       const summary = { blocked: 2 };
       expect(report).toMatchObject({ result: 'ok', drift: [], applied: [], plan: { summary } });
       const missing = ['Agent/a1', 'Webhook/h'].map((address) => ({ address, since }));
@@ -392,7 +392,7 @@ describe('watch', () => {
     }
 
     async function findThemAgain(): Promise<void> {
-      const report = await runTelling();
+      const report = await runAndReport();
       expect(report.plan?.summary).toMatchObject({ noop: 3, blocked: 0 });
       expect(await seen(made, report)).toMatchObject({ blocked: 0, missing: 0, status: { missing: [] } });
       expect([emulator.world.agents.size, emulator.world.webhooks.size, writes()]).toEqual([2, 1, 3]);
@@ -406,7 +406,7 @@ describe('watch', () => {
     expect(said.filter((line) => line.includes('is missing from the platform'))).toHaveLength(2);
     expect(said.at(-1)).toBe('info: no more missing records');
     const values = { resources: ['Agent/a1', 'Webhook/h'], drifted: 0 };
-    expect(told, 'reported once, and its end').toMatchObject(
+    expect(reported, 'reported once, and its end').toMatchObject(
       ['is missing', 'no longer missing'].map((text) => ({
         event: 'drift',
         values: { ...values, text: expect.stringContaining(text) },

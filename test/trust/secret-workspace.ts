@@ -145,11 +145,11 @@ workspaces:
    */
   async leaksInFiles(): Promise<string[]> {
     await this.platform[Symbol.asyncDispose]();
-    const leaks = [...this.written()].flatMap(([name, text]) => told(name, leakIn(text)));
+    const leaks = [...this.written()].flatMap(([name, text]) => leaksIn(name, leakIn(text)));
     const kept = contentsOf(this.#elsewhere);
     if (!kept.has(DATA_FILE)) throw new Error('the platform wrote no file');
     const hidden = [API_KEY, places.llmKey];
-    return [...leaks, ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text, hidden)))];
+    return [...leaks, ...[...kept].flatMap(([name, text]) => leaksIn(`the platform's ${name}`, leakIn(text, hidden)))];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,6 +169,6 @@ function contentsOf(folder: string): Map<string, string> {
   return found;
 }
 
-function told(where: string, leak: string | undefined): string[] {
+function leaksIn(where: string, leak: string | undefined): string[] {
   return leak === undefined ? [] : [`${where}: ${leak}`];
 }

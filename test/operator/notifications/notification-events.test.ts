@@ -46,7 +46,7 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
 }
 
 /** Returns the events of a sequence of reports. */
-function told(...reports: readonly Partial<RunReport>[]): string[] {
+function textsAfter(...reports: readonly Partial<RunReport>[]): string[] {
   const events = new NotificationEvents();
   return reports.map((report) =>
     events
@@ -99,7 +99,7 @@ describe('notification events', () => {
     ],
     ['invalid manifests', [{ invalid: { diagnostics: [], error: new Error('bad') } }], ['failure']],
   ])('report %s', (_, reports, expected) => {
-    expect(told(...reports)).toEqual(expected);
+    expect(textsAfter(...reports)).toEqual(expected);
   });
 
   it('are valid JSON for any content', () => {

@@ -38,14 +38,14 @@ export async function receiver(...answers: readonly Answer[]) {
 
 const AT_END = 30_000;
 
-interface Telling {
+interface NotifierOptions {
   readonly memory?: NotifiedDriftStore;
   readonly remembered?: RememberedEvents | undefined;
   readonly template?: JsonObject;
   readonly secret?: string;
 }
 
-export function notifierTo(url: string, { memory, remembered, template, secret = 'hunter2' }: Telling = {}) {
+export function notifierTo(url: string, { memory, remembered, template, secret = 'hunter2' }: NotifierOptions = {}) {
   const results: string[] = [];
   const log: string[] = [];
   const pauses: number[] = [];

@@ -19,7 +19,7 @@ async function written(): Promise<string> {
 }
 
 /** Returns the backups of each address, newest first. */
-async function told(path: string): Promise<Record<string, string[]>> {
+async function idsAt(path: string): Promise<Record<string, string[]>> {
   const ids: Record<string, string[]> = {};
   for (const { resources } of await storeAt(path).backups()) {
     for (const [address, { id }] of resources) ids[address] = [...(ids[address] ?? []), id];
@@ -73,14 +73,14 @@ describe('lost state', () => {
     const path = await written();
     await happen(path);
     expect(await failureOf(readState(storeAt(path), options))).toBeInstanceOf(LostState);
-    expect(Object.keys(await told(path)).sort()).toEqual(knows);
+    expect(Object.keys(await idsAt(path)).sort()).toEqual(knows);
     const kept = await quarantine(path);
     expect(kept).toMatch(/\.(lost|aside)-/);
     const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
     await session.record(saved('new'));
     await session.close();
     expect((await readState(storeAt(path), options)).resources.has('Agent/new')).toBe(true);
-    expect(Object.keys(await told(path)).sort()).toEqual([...knows, 'Agent/new']);
+    expect(Object.keys(await idsAt(path)).sort()).toEqual([...knows, 'Agent/new']);
   });
 
   it('keeps an undamaged document when it is set aside', async () => {
@@ -117,7 +117,7 @@ describe('backups of a lost state', () => {
     await session.record({ type: 'forgotten', address: 'Agent/b', orphan });
     await session.close();
     await rm(path);
-    expect((await told(path))['Agent/a']?.[0]).toBe('id-of-another');
+    expect((await idsAt(path))['Agent/a']?.[0]).toBe('id-of-another');
     const [newest] = await storeAt(path).backups();
     expect([...(newest?.pending.keys() ?? [])]).toEqual(['Agent/c']);
     expect(newest?.orphans).toMatchObject([{ id: 'id-a', address: 'Agent/a', reason: 'gone' }, orphan]);
