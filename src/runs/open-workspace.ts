@@ -259,7 +259,8 @@ export async function openWorkspaces(
   if (selected.length > 1) refuseOverrides(context.env);
   await readCredentials(selected, context.interrupts.requests);
   const declarations = declarationsOnce(project, { kinds, lookups });
-  return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
+  const outage = { milliseconds: 0 };
+  return selected.map((workspace) => new OpenWorkspace({ ...context, outage }, { project, workspace, declarations }));
 }
 
 export interface SessionRequest {

@@ -43,6 +43,8 @@ export interface RunContext {
   readonly apiKey?: Secret | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
+  /** The time that the opened workspaces waited for their states in vain. */
+  readonly outage?: StoreUser['outage'];
   /** The limit of requests in flight, if several runs share it. By default, each run has its own limit. */
   readonly shared?: JointLimit | undefined;
   /** Absolute path of the cache folder; nothing is cached if absent. */

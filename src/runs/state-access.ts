@@ -92,7 +92,7 @@ export class StateAccess {
   }
 
   #storeUser(state: WorkspaceConfig['state'], seal?: Seal): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory, startup } = this.context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory, startup, outage } = this.context;
     for (const each of [...Object.values(state), state.seal?.identity])
       if (each instanceof Secret) this.keepSecret(each);
     return {
@@ -105,6 +105,7 @@ export class StateAccess {
       now,
       failPoint,
       stop: interrupts.stop,
+      outage,
       env,
       cacheFolder,
       parse: memory?.parseState,

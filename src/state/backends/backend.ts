@@ -44,6 +44,10 @@ export interface StateOwner {
   readonly source?: string | undefined;
 }
 
+export interface Outage {
+  milliseconds: number;
+}
+
 /** The process that uses a state, and its project. */
 export interface StoreUser extends LockUser {
   /** Absolute path of the project folder. Messages contain the paths of states relative to this folder. */
@@ -52,6 +56,8 @@ export interface StoreUser extends LockUser {
   redact?: ((text: string) => string) | undefined;
   /** The last writes that this machine knows. */
   readonly marks?: Marks | undefined;
+  /** The time for which a command waited for stores in vain, if it reads several. */
+  readonly outage?: Outage | undefined;
   /** Aborted when the run is interrupted. */
   readonly stop?: AbortSignal | undefined;
   /** Environment of this process, for child processes of the store. */

@@ -240,6 +240,21 @@ describe('remote store', () => {
     expect((await asked.read()).document).toBeUndefined();
   });
 
+  it('gives up after a few seconds once another state of the same command took a minute', async () => {
+    const [first, second, third] = [await scene(), await scene(), await scene()];
+    const outage = { milliseconds: 0 };
+    first.shelf.isAway = true;
+    second.shelf.isAway = true;
+    controlTime();
+    const slow = failureOf(first.store({ outage }).read());
+    await vi.advanceTimersByTimeAsync(58_000);
+    expect((await slow).message).toContain('cannot reach the state memory:');
+    const next = failureOf(second.store({ outage }).read());
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect((await next).message).toContain('cannot reach the state memory:');
+    expect((await third.store({ outage }).read()).document).toBeUndefined();
+  });
+
   it('stores nothing more after it gave up during a run, and sends no request to end the run', async () => {
     const { store, shelf, root } = await scene();
     const session = await openSession(store(), recorded());

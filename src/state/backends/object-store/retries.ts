@@ -7,8 +7,10 @@ import { WriteConflict } from './object-store.ts';
 
 /* These limits leave time to write the rescue file and the report within a minute, or within ten seconds after an interrupt. */
 
-/** The maximum time for retries while a store does not respond. All calls share this time. */
+/** The maximum time for retries while stores do not respond. All calls share this time. */
 const GIVE_UP_MS = 58_000;
+/** The time for a store after other stores of the same command used up the shared time. */
+const LATER_STORE_MS = 5_000;
 /** The maximum time for retries of a write after the run was interrupted. */
 const GIVE_UP_INTERRUPTED_MS = 9_000;
 /** The time without a response after which the user is informed. */
@@ -35,7 +37,7 @@ export class Busy extends Error {
 
 type Attempt<T> = (signal: AbortSignal, attempt: number) => Promise<T>;
 
-interface RetryTarget extends Pick<StoreUser, 'stop' | 'warn'> {
+interface RetryTarget extends Pick<StoreUser, 'stop' | 'warn' | 'outage'> {
   /** Location of the state for messages. */
   readonly location: string;
 }
@@ -55,7 +57,7 @@ export const noRetries: Retries = {
 
 /**
  * Retries a call with backoff until the store responds, refuses permanently, or the timeout has passed. All calls of a run share the
- * timeout, so that an unreachable store delays a run by at most one minute.
+ * timeout, so that an unreachable store delays a run by at most one minute. So do the stores of a command, but for a few seconds each.
  */
 export class RemoteRetries implements Retries {
   readonly #target: RetryTarget;
@@ -91,7 +93,7 @@ export class RemoteRetries implements Retries {
     if (this.#unansweredSince === undefined) this.#lastError = undefined;
     this.#unansweredSince ??= start;
     using deadline = new Deadline();
-    deadline.endAt(this.#unansweredSince + GIVE_UP_MS);
+    deadline.endAt(this.#unansweredSince + this.#maxMs);
     using _ = whenStopped(deadline);
     const notice = setTimeout(() => this.#report(), this.#unansweredSince + REPORT_MS - start);
     try {
@@ -121,6 +123,10 @@ export class RemoteRetries implements Retries {
     }
   }
 
+  get #maxMs(): number {
+    return Math.max(LATER_STORE_MS, GIVE_UP_MS - (this.#target.outage?.milliseconds ?? 0));
+  }
+
   #noteResponse(): void {
     this.#unansweredSince = undefined;
     this.#isReported = false;
@@ -128,8 +134,10 @@ export class RemoteRetries implements Retries {
 
   /** Ends the retries. @returns the error to throw. */
   #giveUp(): unknown {
-    this.#unansweredSince = undefined;
     this.#gaveUpAt = performance.now();
+    const { outage } = this.#target;
+    if (outage !== undefined) outage.milliseconds += this.#gaveUpAt - (this.#unansweredSince ?? this.#gaveUpAt);
+    this.#unansweredSince = undefined;
     return this.#lastError;
   }
 
@@ -138,7 +146,7 @@ export class RemoteRetries implements Retries {
     this.#isReported = true;
     const { location, warn } = this.#target;
     const reason = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
-    const remaining = Math.round((GIVE_UP_MS - REPORT_MS) / 1000);
+    const remaining = Math.round((this.#maxMs - REPORT_MS) / 1000);
     warn?.(
       `no response from the state ${location} for ${REPORT_MS / 1000} s${reason}; retrying for another ${remaining} s`,
     );
