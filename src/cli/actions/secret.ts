@@ -14,6 +14,8 @@ export async function setSecret(context: Context, { name }: SecretName): Promise
   checkName(name);
   const { keychain, isUsed } = await keychainOf(context);
   const { canAsk } = terminal;
+  // Fails before the question if there is no key store.
+  await keychain.names();
   const value = canAsk
     ? await terminal.ask(`Value of ${name} (not shown): `, interrupts.stop, { isShown: false })
     : await terminal.readInput(MAX_CHARACTERS);

@@ -221,7 +221,7 @@ describe('remote store', () => {
     await vi.advanceTimersByTimeAsync(4_999);
     expect(said).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(said).toEqual([expect.stringContaining('no response from the state memory:')]);
+    expect(said).toEqual([expect.stringContaining('cannot reach the state memory:')]);
     await vi.advanceTimersByTimeAsync(25_000);
     const late = failureOf(asked.holder());
     await vi.advanceTimersByTimeAsync(28_000);

@@ -147,9 +147,7 @@ export class RemoteRetries implements Retries {
     const { location, warn } = this.#target;
     const reason = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
     const remaining = Math.round((this.#maxMs - REPORT_MS) / 1000);
-    warn?.(
-      `no response from the state ${location} for ${REPORT_MS / 1000} s${reason}; retrying for another ${remaining} s`,
-    );
+    warn?.(`cannot reach the state ${location}${reason}; retrying for another ${remaining} s`);
   }
 }
 
