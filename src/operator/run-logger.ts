@@ -180,11 +180,11 @@ export class RunLogger implements RunObserver {
         each,
       ]),
     );
-    for (const text of this.#reported.update('by-hand', [...resources.keys()]).added) {
+    for (const text of this.#reported.update('manual-steps', [...resources.keys()]).added) {
       const resource = resources.get(text);
       const { address = '', action = 'manual' } = resource ?? {};
       const message = withSteps(`${text}.`, resource ?? {}, selection);
-      this.#entry('warning', message, { event: 'by-hand', address, action });
+      this.#entry('warning', message, { event: 'manual-steps', address, action });
     }
     const found = this.#reported.update('missing', [...missingMessages.values()]);
     if (found.ended > 0 && missing.length === 0)

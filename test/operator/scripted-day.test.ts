@@ -267,7 +267,7 @@ it('creates no duplicate after a kill during an apply', async () => {
 
   const next = await step('the next watch reports an unknown create and creates nothing', async () => {
     const restarted = begun.start(applying);
-    await restarted.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
+    await restarted.until('manual-steps', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
     await restarted.until('run', ({ result }) => result === 'ok');
     return restarted;
   });
