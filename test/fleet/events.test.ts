@@ -64,7 +64,7 @@ it('fetches a source at once on an event of its host, and on nothing else', { ta
   };
   git('init', '--quiet', '-b', 'main');
   await commit();
-  const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
+  await using serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
     cwd: folder.root,
     env: { ...KEY, VOICES_WEBHOOK: SECRET, FLEET_DATABASE_URL: database.url },
   });
