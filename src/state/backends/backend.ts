@@ -44,7 +44,7 @@ export interface StateOwner {
   readonly source?: string | undefined;
 }
 
-export interface Outage {
+interface Outage {
   milliseconds: number;
 }
 
