@@ -95,8 +95,10 @@ export class MergeApprovals {
     // Another process may decide the request, so no event ends the need for an entry.
     for (const [key, { until }] of this.#reviews) if (until <= now) this.#reviews.delete(key);
     const key = JSON.stringify([pull.source, pull.number, pull.head]);
-    const reviews = this.#reviews.get(key)?.reviews ?? (await pulls.reviews(pull));
-    if (!this.#reviews.has(key)) this.#reviews.set(key, { until: now + REVIEWS_MAX_AGE_MS, reviews });
+    const cached = this.#reviews.get(key);
+    if (cached !== undefined) return cached.reviews;
+    const reviews = await pulls.reviews(pull);
+    this.#reviews.set(key, { until: now + REVIEWS_MAX_AGE_MS, reviews });
     return reviews;
   }
 }
